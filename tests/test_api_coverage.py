@@ -34,7 +34,6 @@ def test_what_counts_as_present():
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("tf.RaggedTensor", "ragged"),
         ("tf.linalg.LinearOperatorDiag", "hierarchy"),
         ("tf.math.something", "not yet"),
     ],

@@ -31,6 +31,9 @@ LAYERS = (
     ("functions",),
     ("api",),
     ("saved_model",),
+    ("ragged",),
+    ("strings",),
+    ("lookup",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}
@@ -39,6 +42,7 @@ XLA = {"jax", "jaxlib", "malt"}
 XLA_MODULES = ("gradtape.engines.xla", "gradtape.functions")
 # Classes whose methods import what they need, from layers above, when they are called.
 METHODS = (
+    "gradtape.absent",  # which reads its sentences when a name is not found
     "gradtape.core.array_methods",
     "gradtape.core.sparse_tensor",
     "gradtape.core.tape_methods",

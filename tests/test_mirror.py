@@ -189,6 +189,10 @@ ELSEWHERE = {
         "core/late",
         "an op's call, and an operator's, is written when it is first called",
     ),
+    "ragged/test_tensor.py": (
+        "core/composite",
+        "a RaggedTensor is such a composite, given to every public function",
+    ),
     "test_copies.py": (
         "functions/copying",
         "copies of functions, of what has them, and of what a function uses",

@@ -52,6 +52,28 @@ def test_crossentropies_are_computed_from_the_logits_where_keras_on_tensorflow_d
     assert not wrong, "\n".join(wrong[:20])
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_layers_for_text_give_what_they_give_on_tensorflow():
+    found = cases("keras_text.py")
+    assert len(found) > 180
+    assert sum(theirs == "raises" for _, _, theirs in found) < 25
+    wrong = [
+        f"{name}: {ours} instead of {theirs}"
+        for name, ours, theirs in found
+        if not same(ours, theirs)
+    ]
+    assert not wrong, "\n".join(wrong[:20])
+
+
+def same(ours, theirs):
+    """Whether plain results are the same; floats to rounding."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    if isinstance(theirs, float):
+        return isinstance(ours, float) and np.isclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    return ours == theirs
+
+
 OTHERWISE = {
     "ops.corrcoef(x; 2)": "takes matrices alone",
     "ops.sparsemax": "sums to 1 here",

@@ -45,7 +45,6 @@ DIFFERENTIABLE_HERE = {
 }  # fmt: skip
 
 REASONS = (
-    (r"Ragged", "ragged tensors are left out"),
     (r"\.SparseTensorSpec$", "an input_signature of sparse tensors: XLA has none"),
     (
         r"\.LinearOperator",

@@ -6,7 +6,7 @@ import typing as _typing
 
 from numpy import newaxis
 
-from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
+from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, ragged, random
 from gradtape.api.tensorflow.arithmetic import realdiv, truncatediv, truncatemod
 from gradtape.api.tensorflow.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
 from gradtape.api.tensorflow.complex_numbers import complex
@@ -125,6 +125,7 @@ from gradtape.api.tensorflow.rearranging import (
     dynamic_partition,
     dynamic_stitch,
     extract_volume_patches,
+    required_space_to_batch_paddings,
     reverse_sequence,
     space_to_batch,
     space_to_batch_nd,
@@ -230,8 +231,11 @@ from gradtape.functions.control_flow import (
 )
 from gradtape.functions.decorator import function
 from gradtape.inspect.profile import profile
+from gradtape.ragged.spec import RaggedTensorSpec
+from gradtape.ragged.tensor import RaggedTensor
 from gradtape.shapes import TensorShape, TensorSpec
 from gradtape.start import install_as_tensorflow
+from gradtape.strings.joining import as_string
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
 from gradtape.transforms.functional import (
     diag_hessian,
@@ -256,6 +260,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import config as config
     from gradtape import experimental as experimental
     from gradtape import image as image
+    from gradtape import lookup as lookup
     from gradtape import numpy as numpy
     from gradtape import profiler as profiler
     from gradtape import quantization as quantization
@@ -263,6 +268,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import saved_model as saved_model
     from gradtape import signal as signal
     from gradtape import sparse as sparse
+    from gradtape import strings as strings
     from gradtape import sysconfig as sysconfig
     from gradtape import test as test
     from gradtape import testing as testing
@@ -283,39 +289,40 @@ else:
 
 __all__ = [
     "AggregationMethod", "Assert", "DType", "GradientTape", "IndexedSlices", "IndexedSlicesSpec",
-    "Module", "RegisterGradient", "SparseTensor", "SparseTensorSpec", "Tensor", "TensorArray",
-    "TensorShape", "TensorSpec", "TypeSpec", "UnconnectedGradients", "Variable",
-    "VariableAggregation", "VariableSynchronization", "abs", "acos", "acosh", "add", "add_n",
-    "argmax", "argmin", "argsort", "as_dtype", "asin", "asinh", "assert_equal", "assert_greater",
-    "assert_less", "assert_rank", "atan", "atan2", "atanh", "autodiff", "batch_to_space",
-    "bfloat16", "bitcast", "bool", "boolean_mask", "broadcast_dynamic_shape",
-    "broadcast_static_shape", "broadcast_to", "case", "cast", "clip_by_global_norm", "clip_by_norm",
-    "clip_by_value", "complex", "complex64", "complex128", "concat", "cond", "constant",
-    "constant_initializer", "control_dependencies", "convert_to_tensor", "cos", "cosh", "cumsum",
-    "custom_gradient", "debugging", "device", "diag_hessian", "divide", "double", "dtypes",
-    "dynamic_partition", "dynamic_stitch", "eig", "eigvals", "einsum", "ensure_shape", "equal",
-    "errors", "executing_eagerly", "exp", "expand_dims", "extract_volume_patches", "eye", "fill",
-    "float16", "float32", "float64", "floor", "foldl", "foldr", "function", "gather", "gather_nd",
-    "get_current_name_scope", "get_logger", "get_static_value", "grad", "grad_pass_through",
-    "gradients", "greater", "greater_equal", "group", "guarantee_const", "half", "hessian",
-    "hessians", "histogram_fixed_width", "histogram_fixed_width_bins", "hvp", "identity",
-    "identity_n", "init_scope", "inside_function", "install_as_tensorflow", "int8", "int16",
-    "int32", "int64", "is_symbolic_tensor", "is_tensor", "jvp", "laplacian", "less", "less_equal",
-    "linalg", "linspace", "logical_and", "logical_not", "logical_or", "map_fn", "math", "matmul",
+    "Module", "RaggedTensor", "RaggedTensorSpec", "RegisterGradient", "SparseTensor",
+    "SparseTensorSpec", "Tensor", "TensorArray", "TensorShape", "TensorSpec", "TypeSpec",
+    "UnconnectedGradients", "Variable", "VariableAggregation", "VariableSynchronization", "abs",
+    "acos", "acosh", "add", "add_n", "argmax", "argmin", "argsort", "as_dtype", "as_string", "asin",
+    "asinh", "assert_equal", "assert_greater", "assert_less", "assert_rank", "atan", "atan2",
+    "atanh", "autodiff", "batch_to_space", "bfloat16", "bitcast", "bool", "boolean_mask",
+    "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast",
+    "clip_by_global_norm", "clip_by_norm", "clip_by_value", "complex", "complex64", "complex128",
+    "concat", "cond", "constant", "constant_initializer", "control_dependencies",
+    "convert_to_tensor", "cos", "cosh", "cumsum", "custom_gradient", "debugging", "device",
+    "diag_hessian", "divide", "double", "dtypes", "dynamic_partition", "dynamic_stitch", "eig",
+    "eigvals", "einsum", "ensure_shape", "equal", "errors", "executing_eagerly", "exp",
+    "expand_dims", "extract_volume_patches", "eye", "fill", "float16", "float32", "float64",
+    "floor", "foldl", "foldr", "function", "gather", "gather_nd", "get_current_name_scope",
+    "get_logger", "get_static_value", "grad", "grad_pass_through", "gradients", "greater",
+    "greater_equal", "group", "guarantee_const", "half", "hessian", "hessians",
+    "histogram_fixed_width", "histogram_fixed_width_bins", "hvp", "identity", "identity_n",
+    "init_scope", "inside_function", "install_as_tensorflow", "int8", "int16", "int32", "int64",
+    "is_symbolic_tensor", "is_tensor", "jvp", "laplacian", "less", "less_equal", "linalg",
+    "linspace", "logical_and", "logical_not", "logical_or", "map_fn", "math", "matmul",
     "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply", "name_scope", "negative",
     "nest", "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal", "numpy_function",
     "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pow", "print", "profile",
-    "py_function", "random", "random_normal_initializer", "random_uniform_initializer", "range",
-    "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
-    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat", "reshape",
-    "reverse", "reverse_sequence", "roll", "round", "saturate_cast", "scalar_mul", "scan",
-    "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "sin",
-    "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd", "split", "sqrt",
-    "square", "squeeze", "stack", "stop_gradient", "strided_slice", "string", "subtract",
-    "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max",
-    "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot",
-    "tile", "transpose", "truediv", "truncatediv", "truncatemod", "tuple", "type_spec_from_value",
-    "uint8", "uint16", "uint32", "uint64", "unique", "unique_with_counts", "unravel_index",
-    "unstack", "value_and_grad", "vectorized_map", "vjp", "vmap", "where", "while_loop", "zeros",
-    "zeros_initializer", "zeros_like",
+    "py_function", "ragged", "random", "random_normal_initializer", "random_uniform_initializer",
+    "range", "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
+    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat",
+    "required_space_to_batch_paddings", "reshape", "reverse", "reverse_sequence", "roll", "round",
+    "saturate_cast", "scalar_mul", "scan", "scatter_nd", "searchsorted", "sequence_mask", "shape",
+    "shape_n", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort", "space_to_batch",
+    "space_to_batch_nd", "split", "sqrt", "square", "squeeze", "stack", "stop_gradient",
+    "strided_slice", "string", "subtract", "switch_case", "tan", "tanh", "tensor_scatter_nd_add",
+    "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update", "tensordot", "tile", "transpose", "truediv", "truncatediv",
+    "truncatemod", "tuple", "type_spec_from_value", "uint8", "uint16", "uint32", "uint64", "unique",
+    "unique_with_counts", "unravel_index", "unstack", "value_and_grad", "vectorized_map", "vjp",
+    "vmap", "where", "while_loop", "zeros", "zeros_initializer", "zeros_like",
 ]  # fmt: skip

@@ -36,6 +36,7 @@ from gradtape.api.tensorflow.sparse.tensors import (
     transpose,
 )
 from gradtape.core.sparse_tensor import SparseTensor
+from gradtape.strings.crossing import cross_hashed
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     from gradtape.absent import absent_from as _absent_from
@@ -43,8 +44,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     __getattr__ = _absent_from(__name__)
 
 __all__ = [
-    "SparseTensor", "add", "concat", "expand_dims", "eye", "fill_empty_rows", "from_dense",
-    "map_values", "mask", "maximum", "minimum", "reduce_max", "reduce_sum", "reorder",
+    "SparseTensor", "add", "concat", "cross_hashed", "expand_dims", "eye", "fill_empty_rows",
+    "from_dense", "map_values", "mask", "maximum", "minimum", "reduce_max", "reduce_sum", "reorder",
     "reset_shape", "reshape", "retain", "sampled_addmm", "segment_mean", "segment_sqrt_n",
     "segment_sum", "slice", "softmax", "sparse_dense_matmul", "split", "to_dense", "to_indicator",
     "transpose",

@@ -333,7 +333,83 @@ class _Wide(SourceFileLoader):
             _needed(module, "BIT64_TO_BIT32_DTYPE")["float64"] = "float64"
 
 
+class _OfText(SourceFileLoader):
+    """Compiles a module of a layer for text with gradtape in place of TensorFlow, see
+    `keras_gradtape.text`; never from or to a bytecode file.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return compile(on_gradtape(self.get_data(path), fullname), path, "exec", dont_inherit=True)
+
+
+def on_gradtape(source: str | bytes, module: str) -> ast.Module:
+    """A module's syntax tree whose imports of TensorFlow, and of Keras's backend for it, are those
+    of `keras_gradtape.text`.
+    """
+    tree = ast.parse(source)
+    found = False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and [name.name for name in node.names] == [
+            "tensorflow"
+        ]:
+            wanted = _TEXT.get(node.module or "")
+            if wanted is not None:
+                alias = node.names[0]
+                node.module = "keras_gradtape.text"
+                alias.name, alias.asname = wanted, alias.asname or "tensorflow"
+                found = True
+    if not found:
+        raise ImportError(
+            f"gradtape cannot find where {module} imports TensorFlow: this version of Keras is not "
+            "supported."
+        )
+    return ast.fix_missing_locations(tree)
+
+
+_TEXT = {"keras.src.utils.module_utils": "tf", "keras.src.backend": "backend"}
+"""What `keras_gradtape.text` has in place of a `tensorflow` from these modules."""
+
+_LAYERS_OF_TEXT = (
+    "discretization", "hashed_crossing", "hashing", "index_lookup", "integer_lookup",
+    "string_lookup", "text_vectorization",
+)  # fmt: skip
+
+
+class _TakingStrings(SourceFileLoader):
+    """Compiles the module that cuts arrays into batches so that arrays of strings are no error: it
+    asks whether they are floats, of which Keras knows only numbers.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return compile(
+            taking_strings(self.get_data(path), fullname), path, "exec", dont_inherit=True
+        )
+
+
+def taking_strings(source: str | bytes, module: str) -> ast.Module:
+    """A module's syntax tree that asks for NumPy's kinds of strings where it asks for `object`."""
+    tree = ast.parse(source)
+    asked = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare) and ast.unparse(node) == "dtype is not object"
+    ]
+    if len(asked) != 1:
+        raise ImportError(
+            f"gradtape cannot find where {module} asks for floats: this version of Keras is not "
+            "supported."
+        )
+    kinds: Any = ast.parse("getattr(dtype, 'kind', 'f') not in 'OSUT'", mode="eval").body
+    asked[0].left, asked[0].ops, asked[0].comparators = kinds.left, kinds.ops, kinds.comparators
+    return ast.fix_missing_locations(tree)
+
+
 _LOADERS: dict[str, type[SourceFileLoader]] = {
+    "keras.src.trainers.data_adapters.array_slicing": _TakingStrings,
+    "keras.src.utils.tf_utils": _OfText,
+    **{f"keras.src.layers.preprocessing.{name}": _OfText for name in _LAYERS_OF_TEXT},
     "keras.src.backend.config": _Chosen,
     "keras.src.backend.common.dtypes": _Wide,
     "keras.src.utils.rng_utils": _Seeding,

@@ -21,6 +21,7 @@ from gradtape.core.node import Node, VariableNode, watch_tensor
 from gradtape.core.recording import Recording
 from gradtape.core.strong_zeros import Ones, has_nan
 from gradtape.core.tape_arguments import (
+    in_place_of,
     is_flat,
     leaves_of,
     ones_like,
@@ -264,6 +265,7 @@ class GradientTape(TapeMethods, TapeControl, Block):
                 self._close()
         if flat:
             return gradients if type(sources) is list else tuple(gradients)
+        gradients = list(map(in_place_of, nest.flatten(sources), gradients))
         return (
             nest.pack_sequence_as(sources, gradients) if nest.is_nested(sources) else gradients[0]
         )

@@ -52,7 +52,19 @@ def components(leaf: Any) -> Sequence[Any]:
     """The parts of a leaf: an IndexedSlices or a SparseTensor is watched through them."""
     if isinstance(leaf, (IndexedSlices, SparseTensor)):
         return [part for part in (leaf.values, leaf.indices, leaf.dense_shape) if part is not None]
-    return [source_object(leaf)]
+    return [followed(source_object(leaf))]
+
+
+def followed(leaf: Any) -> Any:
+    """The tensor through which a tape follows a composite: of a RaggedTensor, its flat values."""
+    return leaf.__gradtape_followed__() if hasattr(leaf, "__gradtape_followed__") else leaf
+
+
+def in_place_of(leaf: Any, gradient: Any) -> Any:
+    """A gradient in the form of its source: that of a composite is one like it."""
+    if gradient is None or not hasattr(leaf, "__gradtape_followed__"):
+        return gradient
+    return leaf.__gradtape_with_followed__(gradient)
 
 
 def watchable(structure: Any) -> list[Any]:
@@ -92,7 +104,7 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
         return [structure]
     if is_flat(structure):
         return list(structure)
-    leaves = [source_object(leaf) for leaf in nest.flatten(structure)]
+    leaves = [followed(source_object(leaf)) for leaf in nest.flatten(structure)]
     for leaf in leaves:
         if leaf is None:
             raise TypeError(

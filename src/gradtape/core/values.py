@@ -159,7 +159,7 @@ def _cast(array: Any, dtype: np.dtype[Any], argument: str) -> Any:
     """
     kind = array.dtype.kind
     lossy = (kind in "fcV" and dtype.kind in "iub") or (kind == "c" and dtype.kind != "c")
-    if (lossy and array.size) or (kind == "O") != (dtype.kind == "O"):
+    if array.size and (lossy or (kind == "O") != (dtype.kind == "O")):
         raise TypeError(
             f"{argument}: cannot convert {_short(array)} of dtype "
             f"{dtypes.as_dtype(array.dtype).name} to "

@@ -143,6 +143,8 @@ def type_described(value: Any, aliases: dict[int, int]) -> str:
         return f"Literal[{value!r}]"
     if isinstance(value, TensorSpec) or hasattr(value, "value_type"):
         return repr(value)
+    if hasattr(value, "__gradtape_spec__"):
+        return repr(value.__gradtape_spec__())
     if isinstance(value, (SparseTensor, IndexedSlices)):
         return f"{type(value).__name__}Spec({value.shape!r}, {value.dtype!r})"
     return type(value).__name__

@@ -29,7 +29,7 @@ def _broadcast_to(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
     if x.ndim:
         out[...] = x
     else:
-        out.fill(x)
+        out.fill(x if x.dtype != object else x[()])  # a string, not the array around it
     return out
 
 

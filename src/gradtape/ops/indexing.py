@@ -61,7 +61,8 @@ def _take_pull(
 
 
 def _scatter_rows(xp: Any, values: Any, indices: Any, *, shape: Shape) -> Any:
-    out = np.zeros(shape, values.dtype)
+    strings = values.dtype == object
+    out = np.full(shape, b"", object) if strings else np.zeros(shape, values.dtype)
     combine_rows(np.add, out, indices, values)
     return out
 

@@ -25,6 +25,7 @@ from typing import Any
 
 from gradtape.convert import operand, pair_of_floats
 from gradtape.core.batching import BatchedTensor
+from gradtape.core.composite import CompositeOperand
 from gradtape.core.endings import End, ending, note_endings
 from gradtape.core.node import Node
 from gradtape.core.record import record, with_node
@@ -185,7 +186,9 @@ class Op(Runs):
         self.pure = only_computes(self.kernel) if self.pure is None else self.pure
         if self.jet is None and self.linear:
             self.jet = jets.linear
-        if self.links is None and (elementwise or self.batch is batching.elementwise):
+        in_place = elementwise or self.batch is batching.elementwise
+        self.by_element = in_place or self.links is elementwise_links
+        if self.links is None and in_place:
             self.links = elementwise_links
         if elementwise:
             self.batch, self.input_shape = batching.elementwise, jets.same_shape
@@ -232,6 +235,9 @@ class Op(Runs):
         read = [operand(arg) for arg in args]
         if not any(isinstance(arg, Tensor) for arg in read):
             return self.kernel(*read, **params)
+        composite = next((a for a in read if isinstance(a, CompositeOperand)), None)
+        if composite is not None:
+            return composite.call(self, read, params)
         operands = in_one_dtype(self, read)
         state = here.state
         if state.trace is not None:

@@ -55,6 +55,8 @@ def convert_to_tensor(x: Any, dtype: Any = None) -> tf.Tensor:
         name = _dtype_of_number(x.__class__, floatx()) if dtype is None else name_of(dtype)
         return tf.Tensor(_array(x, numpy_dtype(name))[()])
     x = _from_elsewhere(x)
+    if dtype is None and isinstance(x, np.ndarray) and x.dtype.kind in "OSU":
+        return tf.constant(x)  # strings, which Keras has no dtype of NumPy's for
     leaves = tree.flatten(x)
     if dtype is None:
         dtype = result_type(*[getattr(leaf, "dtype", type(leaf)) for leaf in leaves])

@@ -5,7 +5,7 @@ axes, shapes and dtypes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,8 +20,16 @@ from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorShape
 
+
+class BecomesTensor(Protocol):
+    """What says how to become a tensor, or stands for one in an op, as a RaggedTensor does."""
+
+    def __gradtape_tensor__(self) -> Tensor: ...
+
+
 TensorLike: TypeAlias = (
     Tensor
+    | BecomesTensor
     | Variable
     | IndexedSlices
     | np.ndarray[Any, Any]

@@ -13,10 +13,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from gradtape.api.tensorflow.accepted import FLOATING, of_kind
+from gradtape.api.tensorflow.accepted import FLOATING, NUMERIC, of_kind
 from gradtape.api.tensorflow.arguments import AxisLike, TensorLike
 from gradtape.api.tensorflow.arguments import axes as reduced_axes
 from gradtape.convert import TENSORFLOW
+from gradtape.core.composite import takes_composites
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
@@ -40,6 +41,7 @@ def clip_by_value(
     name: str | None = None,
 ) -> Tensor: ...
 @published("clip_by_value")
+@takes_composites
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Any:
@@ -52,6 +54,7 @@ def clip_by_value(
     """
     names = ["clip_by_value: t", "clip_by_value: clip_value_min", "clip_by_value: clip_value_max"]
     values, low, high = TENSORFLOW.tensors([_values(t), clip_value_min, clip_value_max], names)
+    of_kind(values, NUMERIC, "clip_by_value", "t")
     for bound, argument in ((high, names[2]), (low, names[1])):
         _check_bound(values, bound, argument)
     return _like(t, arithmetic.maximum(arithmetic.minimum(values, high), low))

@@ -18,6 +18,7 @@ from gradtape.api.tensorflow.accepted import (
     tensors_of_kind,
 )
 from gradtape.api.tensorflow.arguments import TensorLike
+from gradtape.core.composite import itself
 from gradtape.core.tensor import Tensor
 from gradtape.ops import arithmetic, broadcasting, elementary
 from gradtape.ops.selection import where, zeros_like
@@ -51,7 +52,7 @@ def real(input: TensorLike, name: str | None = None) -> Tensor:
     array([1.])
     """
     x = of_kind(input, NUMERIC, "real", "input", TypeError)
-    return broadcasting.real(x) if x.array.dtype.kind == "c" else x
+    return broadcasting.real(x) if x.array.dtype.kind == "c" else itself(x)
 
 
 @published("math.imag")
@@ -75,7 +76,7 @@ def conj(x: TensorLike, name: str | None = None) -> Tensor:
     array([1.-2.j])
     """
     x = of_kind(x, NUMERIC, "conj", refusal=TypeError)
-    return broadcasting.conj(x) if x.array.dtype.kind == "c" else x
+    return broadcasting.conj(x) if x.array.dtype.kind == "c" else itself(x)
 
 
 @published("math.angle")

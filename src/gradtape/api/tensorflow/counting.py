@@ -23,6 +23,7 @@ from gradtape.api.tensorflow.arguments import (
     tensor,
 )
 from gradtape.convert import as_indices
+from gradtape.core.composite import takes_composites
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
 from gradtape.errors import invalid_argument
@@ -65,6 +66,7 @@ class UniqueWithCounts(NamedTuple):
 
 
 @published("math.bincount")
+@takes_composites
 def bincount(
     arr: TensorLike,
     weights: TensorLike | None = None,

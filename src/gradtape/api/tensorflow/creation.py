@@ -21,6 +21,7 @@ from gradtape.api.tensorflow.arguments import (
     one_axis,
 )
 from gradtape.convert import TENSORFLOW, as_indices, as_tensor, operand, to_array
+from gradtape.core.composite import CompositeOperand, itself, takes_composites
 from gradtape.core.device import new_tensor
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.messages import log_warning
@@ -69,9 +70,20 @@ def _constant(value: Any, dtype: DTypeLike) -> Tensor:
             f"constant: value is a tensor of dtype {value.dtype.name}, not {wanted}: convert it "
             "with gradtape.cast."
         )
-    return as_tensor(
-        value.numpy() if isinstance(value, Variable) else value, dtype, argument="constant: value"
+    return _not_composite(
+        as_tensor(
+            value.numpy() if isinstance(value, Variable) else value,
+            dtype,
+            argument="constant: value",
+        )
     )
+
+
+def _not_composite(found: Tensor) -> Tensor:
+    """A Tensor, unless it stands for a RaggedTensor, which no tensor can hold."""
+    if isinstance(found, CompositeOperand):
+        found.refuse()
+    return found
 
 
 @published("convert_to_tensor")
@@ -89,8 +101,8 @@ def convert_to_tensor(
         try:
             return as_tensor(value, dtype_hint, argument="convert_to_tensor: value")
         except (TypeError, ValueError):
-            return as_tensor(value, argument="convert_to_tensor: value")
-    return as_tensor(value, dtype, argument="convert_to_tensor: value")
+            return _not_composite(as_tensor(value, argument="convert_to_tensor: value"))
+    return _not_composite(as_tensor(value, dtype, argument="convert_to_tensor: value"))
 
 
 @published("is_tensor")
@@ -136,6 +148,7 @@ def ones(
 
 
 @published("zeros_like")
+@takes_composites
 def zeros_like(
     input: TensorLike, dtype: DTypeLike = None, name: str | None = None, layout: Any = None
 ) -> Tensor:
@@ -155,6 +168,7 @@ def zeros_like(
 
 
 @published("ones_like")
+@takes_composites
 def ones_like(
     input: TensorLike, dtype: DTypeLike = None, name: str | None = None, layout: Any = None
 ) -> Tensor:
@@ -320,6 +334,7 @@ def _with_axis(x: Tensor, place: int, rank: int) -> Tensor:
 
 
 @published("one_hot")
+@takes_composites
 def one_hot(
     indices: TensorLike,
     depth: int,
@@ -418,6 +433,7 @@ def stop_gradient(  # type: ignore[overload-overlap]
 @overload
 def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor: ...
 @published("stop_gradient")
+@takes_composites
 def stop_gradient(input: TensorLike, name: str | None = None) -> Any:
     """The same values, which no gradient flows through.
 
@@ -455,7 +471,7 @@ def cast(x: TensorLike | SparseTensor, dtype: DTypeLike, name: str | None = None
     given = x if isinstance(x, Variable) else TENSORFLOW.tensor(x, "cast: x")
     found = given.array.dtype
     if found == wanted:
-        return given
+        return itself(given)
     if object in (found, wanted):
         names = f"{dtypes.from_numpy(found).name} to {dtypes.from_numpy(wanted).name}"
         raise UnimplementedError(None, None, f"cast: cannot cast {names}.")
@@ -483,6 +499,7 @@ def shape(input: TensorLike, out_type: DTypeLike = None, name: str | None = None
 
 
 @published("size")
+@takes_composites
 def size(input: TensorLike, out_type: DTypeLike = None, name: str | None = None) -> Tensor:
     """How many elements `input` has.
 
@@ -496,6 +513,7 @@ def size(input: TensorLike, out_type: DTypeLike = None, name: str | None = None)
 
 
 @published("rank")
+@takes_composites
 def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """How many axes `input` has.
 

@@ -20,6 +20,7 @@ from gradtape.api.tensorflow.arguments import (
     one_axis,
 )
 from gradtape.convert import TENSORFLOW, as_indices
+from gradtape.core.composite import takes_composites
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import indexing, selection, shaping
@@ -30,6 +31,7 @@ Shape = tuple[int, ...]
 
 
 @published("gather")
+@takes_composites
 def gather(
     params: TensorLike,
     indices: TensorLike,
@@ -141,6 +143,7 @@ def _refuse_policy(policy: str, function: str) -> None:
 
 
 @published("boolean_mask")
+@takes_composites
 def boolean_mask(
     tensor: TensorLike, mask: TensorLike, axis: AxisLike = None, name: str = "boolean_mask"
 ) -> Tensor:
@@ -169,6 +172,7 @@ def boolean_mask(
 
 
 @published("where")
+@takes_composites
 def where(
     condition: TensorLike,
     x: TensorLike | None = None,

@@ -13,7 +13,7 @@ import numpy as np
 from gradtape.api.tensorflow.accepted import REAL, of_kind, tensors_of_kind
 from gradtape.api.tensorflow.arguments import TensorLike, as_int, as_list, has_axes, integers, known
 from gradtape.api.tensorflow.indexing import gather
-from gradtape.convert import TENSORFLOW, as_indices
+from gradtape.convert import TENSORFLOW, as_indices, as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import UnimplementedError, invalid_argument
 from gradtape.ops import counting, segments
@@ -395,3 +395,40 @@ def _windows(x: Tensor, axis: int, size: int, step: int, padding: str) -> Tensor
     return take(
         x, Tensor(np.arange(count)[:, None] * step + np.arange(size)), axis=axis, sparse=False
     )
+
+
+@published("required_space_to_batch_paddings")
+def required_space_to_batch_paddings(
+    input_shape: TensorLike,
+    block_shape: TensorLike,
+    base_paddings: TensorLike | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The paddings with which sizes become multiples of those of blocks, and what to crop
+    afterwards.
+
+    >>> import gradtape as tf
+    >>> paddings, crops = tf.required_space_to_batch_paddings([5, 4], [2, 2])
+    >>> paddings.numpy().tolist(), crops.numpy().tolist()
+    ([[0, 1], [0, 0]], [[0, 1], [0, 0]])
+    """
+    function = "required_space_to_batch_paddings"
+    sizes = np.array(integers(input_shape, f"{function}: input_shape"), np.int32)
+    blocks = np.array(integers(block_shape, f"{function}: block_shape"), np.int32)
+    if sizes.shape != blocks.shape or (blocks < 1).any():
+        raise invalid_argument(
+            f"{function}: block_shape={blocks.tolist()} must have a positive size for each of "
+            f"input_shape={sizes.tolist()}."
+        )
+    base = np.zeros((len(sizes), 2), np.int32)
+    if base_paddings is not None:
+        given = as_tensor(base_paddings, argument=f"{function}: base_paddings")
+        base = known(given, f"{function}: base_paddings", "use constants").astype(np.int32)
+        if base.shape != (len(sizes), 2):
+            raise invalid_argument(
+                f"{function}: base_paddings must have the shape {(len(sizes), 2)}, got "
+                f"{base.shape}."
+            )
+    extra = (-(sizes + base.sum(1)) % blocks).astype(np.int32)
+    crops = np.stack([np.zeros_like(extra), extra], 1)
+    return Tensor(base + crops), Tensor(crops)

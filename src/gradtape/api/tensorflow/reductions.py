@@ -29,6 +29,7 @@ from gradtape.api.tensorflow.arguments import (
     one_axis,
     tensor,
 )
+from gradtape.core.composite import takes_composites
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions
@@ -38,6 +39,7 @@ _INDEX_DTYPES = (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.uint16)
 
 
 @published("reduce_sum", "math.reduce_sum")
+@takes_composites
 def reduce_sum(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -55,6 +57,7 @@ def reduce_sum(
 
 
 @published("reduce_mean", "math.reduce_mean")
+@takes_composites
 def reduce_mean(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -71,6 +74,7 @@ def reduce_mean(
 
 
 @published("reduce_prod", "math.reduce_prod")
+@takes_composites
 def reduce_prod(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -87,6 +91,7 @@ def reduce_prod(
 
 
 @published("reduce_max", "math.reduce_max")
+@takes_composites
 def reduce_max(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -104,6 +109,7 @@ def reduce_max(
 
 
 @published("reduce_min", "math.reduce_min")
+@takes_composites
 def reduce_min(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -136,6 +142,7 @@ def reduce_logsumexp(
 
 
 @published("math.reduce_variance")
+@takes_composites
 def reduce_variance(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -149,6 +156,7 @@ def reduce_variance(
 
 
 @published("math.reduce_std")
+@takes_composites
 def reduce_std(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -183,6 +191,7 @@ def reduce_euclidean_norm(
 
 
 @published("reduce_all", "math.reduce_all")
+@takes_composites
 def reduce_all(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -199,6 +208,7 @@ def reduce_all(
 
 
 @published("reduce_any", "math.reduce_any")
+@takes_composites
 def reduce_any(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:

@@ -24,6 +24,7 @@ from gradtape.api.tensorflow.arguments import (
     one_axis,
 )
 from gradtape.convert import TENSORFLOW, as_tensor
+from gradtape.core.composite import itself, takes_composites
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced
@@ -93,6 +94,7 @@ def transpose(
 
 
 @published("expand_dims")
+@takes_composites
 def expand_dims(input: TensorLike, axis: AxisLike, name: str | None = None) -> Tensor:
     """`input` with a new axis of size 1 at `axis`.
 
@@ -118,6 +120,7 @@ def _single(axis: Any, argument: str) -> int:
 
 
 @published("squeeze")
+@takes_composites
 def squeeze(input: TensorLike, axis: AxisLike = None, name: str | None = None) -> Tensor:
     """`input` without its axes of size 1, or without those of them that `axis` names.
 
@@ -141,6 +144,7 @@ def squeeze(input: TensorLike, axis: AxisLike = None, name: str | None = None) -
 
 
 @published("concat")
+@takes_composites
 def concat(values: Any, axis: AxisLike, name: str = "concat") -> Tensor:
     """Tensors one after the other along an axis that they have.
 
@@ -161,6 +165,7 @@ def concat(values: Any, axis: AxisLike, name: str = "concat") -> Tensor:
 
 
 @published("stack")
+@takes_composites
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape side by side along a new axis.
 
@@ -171,7 +176,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """
     if not isinstance(values, (list, tuple)):
         whole = TENSORFLOW.tensor(values, "stack: values")
-        return whole if axis == 0 else stack(unstack(whole), axis)
+        return itself(whole) if axis == 0 else stack(unstack(whole), axis)
     if not values:
         return as_tensor(values)
     tensors = TENSORFLOW.tensors(values, "stack: values")
@@ -255,6 +260,7 @@ def _split_sizes(sizes: Shape, total: int, num: int | None) -> Shape:
 
 
 @published("tile")
+@takes_composites
 def tile(input: TensorLike, multiples: ShapeLike, name: str | None = None) -> Tensor:
     """Copies of `input` side by side, `multiples[i]` of them along axis i.
 
@@ -339,6 +345,7 @@ def _padded(x: Tensor, widths: tuple[tuple[int, int], ...], value: Any) -> Tenso
 
 
 @published("reverse")
+@takes_composites
 def reverse(tensor: TensorLike, axis: AxisLike, name: str | None = None) -> Tensor:
     """`tensor` with the order along the given axes turned round.
 

@@ -164,9 +164,11 @@ class SparseTensorSpec(TypeSpec):
 
 
 @published("type_spec_from_value")
-def type_spec_from_value(value: Any) -> TensorSpec | IndexedSlicesSpec | SparseTensorSpec:
+def type_spec_from_value(
+    value: Any,
+) -> TensorSpec | IndexedSlicesSpec | SparseTensorSpec | TypeSpec:
     """The spec that describes a tensor, a Variable, an IndexedSlices, a SparseTensor,
-    or what can be made a tensor.
+    a RaggedTensor, or what can be made a tensor.
 
     >>> import gradtape as tf
     >>> tf.type_spec_from_value(tf.constant([1.0, 2.0]))
@@ -176,6 +178,9 @@ def type_spec_from_value(value: Any) -> TensorSpec | IndexedSlicesSpec | SparseT
         return _spec_of_slices(value)
     if isinstance(value, SparseTensor):
         return SparseTensorSpec.from_value(value)
+    if hasattr(value, "__gradtape_spec__"):
+        spec: TypeSpec = value.__gradtape_spec__()
+        return spec
     if isinstance(value, (Tensor, Variable)):
         return TensorSpec(value.shape, value.dtype)
     try:

@@ -204,7 +204,7 @@ def _require(
         where = f"{fails.sum()} of {fails.size} elements"
         if x is not None and all(np.ndim(a) <= fails.ndim for a in (x, y)):
             shown = [
-                _text(
+                values_in_words(
                     np.broadcast_to(a, fails.shape)[fails],
                     _SHOWN if summarize is None else summarize,
                 )
@@ -444,16 +444,19 @@ def _printed(value: Any, limit: int) -> str:
 
 def _shown(value: Any, limit: int, *, quoted: bool) -> Any:
     if isinstance(value, (Tensor, Variable)):
-        return _Shown(_text(np.asarray(value.array), limit, quoted=quoted or value.array.ndim > 0))
+        return _Shown(
+            values_in_words(np.asarray(value.array), limit, quoted=quoted or value.array.ndim > 0)
+        )
     return value
 
 
-def _text(array: Any, limit: int, *, quoted: bool = True, depth: int = 1) -> str:
+def values_in_words(array: Any, limit: int, *, quoted: bool = True, depth: int = 1) -> str:
     """An array's values, `limit` of them at each end of each axis, or all if it is negative."""
     if not np.ndim(array):
         return _element(array[()] if isinstance(array, np.ndarray) else array, quoted)
     texts = [
-        _text(array[i], limit, quoted=quoted, depth=depth + 1) for i in _ends(len(array), limit)
+        values_in_words(array[i], limit, quoted=quoted, depth=depth + 1)
+        for i in _ends(len(array), limit)
     ]
     if 0 <= limit and 2 * limit < len(array):
         texts.insert(limit, "...")

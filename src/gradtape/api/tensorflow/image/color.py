@@ -19,6 +19,7 @@ from gradtape.api.tensorflow.accepted import FLOATING, REAL, of_kind
 from gradtape.api.tensorflow.arguments import DTypeLike, TensorLike
 from gradtape.api.tensorflow.image.geometry import at_least_3d
 from gradtape.convert import TENSORFLOW
+from gradtape.core.composite import itself
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import FailedPreconditionError, invalid_argument
@@ -76,7 +77,7 @@ def _converted(x: Tensor, dtype: Any, saturate: bool) -> Tensor:
         )
     target = wanted.numpy
     if x.array.dtype == target:
-        return x
+        return itself(x)
     if x.dtype.is_floating and wanted.is_floating:
         return broadcasting.cast(x, dtype=target)
     if wanted.is_floating:

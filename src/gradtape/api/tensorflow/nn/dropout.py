@@ -26,6 +26,7 @@ from gradtape.api.tensorflow.random import draws
 from gradtape.api.tensorflow.random.sequence import source
 from gradtape.api.tensorflow.random.stateless import stateless_source
 from gradtape.convert import TENSORFLOW
+from gradtape.core.composite import takes_composites
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.ops import arithmetic
@@ -34,6 +35,7 @@ from gradtape.published import published
 
 
 @published("nn.dropout")
+@takes_composites
 def dropout(
     x: TensorLike,
     rate: TensorLike,

@@ -22,6 +22,7 @@ from gradtape.api.tensorflow.sparse.tensors import (
     shape_of,
 )
 from gradtape.convert import TENSORFLOW, as_indices
+from gradtape.core.composite import takes_composites
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
@@ -36,6 +37,7 @@ _COMBINERS = ("mean", "sqrtn", "sum")
 
 
 @published("nn.embedding_lookup")
+@takes_composites
 def embedding_lookup(
     params: Any, ids: TensorLike, max_norm: float | None = None, name: str | None = None
 ) -> Tensor:

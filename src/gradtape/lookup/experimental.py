@@ -1,0 +1,14 @@
+"""Tables whose entries can be changed."""
+
+# Written by `make names`: the decorators at the definitions say what is public.
+
+import typing as _typing
+
+from gradtape.lookup.mutable import DenseHashTable, MutableHashTable
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
+    from gradtape.absent import absent_from as _absent_from
+
+    __getattr__ = _absent_from(__name__)
+
+__all__ = ["DenseHashTable", "MutableHashTable"]

@@ -250,6 +250,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import bitwise as bitwise
     from gradtape import callbacks as callbacks
     from gradtape import config as config
+    from gradtape import data as data
     from gradtape import experimental as experimental
     from gradtape import image as image
     from gradtape import numpy as numpy

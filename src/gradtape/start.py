@@ -28,6 +28,7 @@ LOADED_WHEN_USED = (
     "bitwise",
     "callbacks",
     "config",
+    "data",
     "experimental",
     "image",
     "keras",

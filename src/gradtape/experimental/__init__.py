@@ -4,6 +4,7 @@ and `scipy`.
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+from gradtape.data.optional import Optional
 from gradtape.experimental import dlpack, numpy
 
-__all__ = ["dlpack", "numpy"]
+__all__ = ["Optional", "dlpack", "numpy"]

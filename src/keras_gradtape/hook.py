@@ -333,10 +333,81 @@ class _Wide(SourceFileLoader):
             _needed(module, "BIT64_TO_BIT32_DTYPE")["float64"] = "float64"
 
 
+class _OnGradtape(SourceFileLoader):
+    """Compiles a module that makes datasets with TensorFlow: here, with gradtape."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        source: Any = self.get_data(path)
+        if _runs_here():
+            source = on_gradtape(source, fullname)
+        return compile(source, path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        if _runs_here() and hasattr(module, "is_tf_dataset"):
+            is_tensorflows = module.is_tf_dataset
+
+            def is_tf_dataset(dataset: Any) -> bool:
+                iterables = import_module("keras_gradtape.src.iterables")
+                return bool(iterables.is_dataset(dataset) or is_tensorflows(dataset))
+
+            module.is_tf_dataset = is_tf_dataset  # type: ignore[attr-defined]
+
+
+def _runs_here() -> bool:
+    """Whether Keras has chosen this backend."""
+    return bool(sys.modules["keras.src.backend.config"].backend() == BACKEND)
+
+
+def on_gradtape(source: str | bytes, module: str) -> ast.Module:
+    """A module's syntax tree in which gradtape is imported in TensorFlow's place, and this backend
+    in that of TensorFlow's.
+    """
+    imports = _Imports()
+    changed: ast.Module = imports.visit(ast.parse(source))
+    if not imports.found:
+        raise ImportError(
+            f"gradtape cannot find where {module} imports TensorFlow: this version of Keras is not "
+            "supported."
+        )
+    return ast.fix_missing_locations(changed)
+
+
+class _Imports(ast.NodeTransformer):
+    """Changes what is imported as `tf` and `tf_backend`."""
+
+    found = False
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:  # noqa: N802 - ast's name
+        if not _imports_tensorflow(node):
+            return node
+        self.found = True
+        name = node.names[0].asname
+        new: ast.stmt = ast.Import([ast.alias("gradtape", name)])
+        if node.module == "keras.src.backend":
+            new = ast.ImportFrom("keras.src", [ast.alias("backend", name)], 0)
+        return ast.copy_location(new, node)
+
+
+def _imports_tensorflow(node: ast.ImportFrom) -> bool:
+    return (
+        node.module in ("keras.src.utils.module_utils", "keras.src.backend")
+        and len(node.names) == 1
+        and node.names[0].name == "tensorflow"
+        and node.names[0].asname is not None
+    )
+
+
 _LOADERS: dict[str, type[SourceFileLoader]] = {
     "keras.src.backend.config": _Chosen,
     "keras.src.backend.common.dtypes": _Wide,
     "keras.src.utils.rng_utils": _Seeding,
+    "keras.src.layers.preprocessing.normalization": _OnGradtape,
+    "keras.src.utils.dataset_utils": _OnGradtape,
+    "keras.src.utils.image_dataset_utils": _OnGradtape,
+    "keras.src.utils.text_dataset_utils": _OnGradtape,
+    "keras.src.utils.timeseries_dataset_utils": _OnGradtape,
 }
 
 

@@ -130,6 +130,50 @@ class Elements(StageIterator):
         self._stream.close()
 
 
+class InBlocks(RowStream):
+    """Rows that a function computes, taken several times as many at once as are asked for: a call
+    of the function takes longer to prepare than to compute a few rows.
+    """
+
+    def __init__(self, source: RowStream) -> None:
+        super().__init__(source.pack)
+        self._source = source
+        self._held: Columns = []
+        self._at = self._count = 0
+        self._times = 1
+
+    def take(self, count: int) -> Columns | None:
+        parts: list[Columns] = []
+        while count:
+            if self._at == self._count and not self._refill(count):
+                break
+            stop = min(self._at + count, self._count)
+            parts.append([column[self._at : stop] for column in self._held])
+            count -= stop - self._at
+            self._at = stop
+        return joined(parts) if parts else None
+
+    def _refill(self, count: int) -> bool:
+        self._at = self._count = 0
+        columns = self._source.take(count * self._times)
+        if columns is None:
+            return False
+        self._held, self._count = columns, len(columns[0])
+        size = sum(column.nbytes for column in columns)
+        if self._count == count * self._times and 2 * size <= _MOST_BYTES:
+            self._times *= 2
+        return True
+
+    def skip(self, count: int) -> None:
+        ready = min(count, self._count - self._at)
+        self._at += ready
+        if count > ready:
+            self._source.skip(count - ready)
+
+    def close(self) -> None:
+        self._source.close()
+
+
 def elements_of(stage: Stage, run: Run) -> Elements | None:
     """The elements of a stage by way of its rows, if it has them.
 

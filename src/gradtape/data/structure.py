@@ -72,6 +72,15 @@ def packer(example: Any) -> Callable[[Sequence[Any]], Any]:
     return lambda leaves: nest.pack_sequence_as(example, leaves)
 
 
+def fresh(element: Any) -> Any:
+    """An element whose dicts are its own, so that a function may change them."""
+    if type(element) is Tensor or (
+        type(element) is tuple and not any(map(nest.is_nested, element))
+    ):
+        return element
+    return map_leaves(lambda leaf: leaf, element)
+
+
 def same_structure(one: Any, two: Any) -> bool:
     """Whether two elements are nested alike, in the same kinds of containers."""
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape import nest
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
-from gradtape.data.rows import Columns, RowStream
+from gradtape.data.rows import Columns, InBlocks, RowStream
 from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
 from gradtape.data.structure import (
     array_of,
@@ -50,6 +50,8 @@ class Batch(Stage):
         rows = self.input.rows(run)
         if rows is None:
             return Batches(self.input.iterator(run), self.size, drop_remainder=self.drop_remainder)
+        if self.input.computes:
+            rows = InBlocks(rows)
         return _BatchesOfRows(rows, self.size, drop_remainder=self.drop_remainder)
 
 

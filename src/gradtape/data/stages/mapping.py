@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from gradtape.core.thread import init_scope
 from gradtape.data.calling import UsersFunction, spec_of_results
+from gradtape.data.rows import Addressed, RowStream
 from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
 from gradtape.data.structure import check_fits, normalised, spec_of
 from gradtape.data.threads import AsItPays, InTurn, SideBySide
+from gradtape.data.vectorising import MappedAddressed, MappedRows, Vectorised, vectorised
 
 AUTOTUNE = -1
 
@@ -31,6 +34,24 @@ class Map(Stage):
     @cached_property
     def spec(self) -> Any:
         return spec_of_results(self._function, self.input)
+
+    @cached_property
+    def _vectorised(self) -> Vectorised | None:
+        """The function as one of many rows, if it can be."""
+        with init_scope():
+            return vectorised(self._function, self.input)
+
+    def rows(self, run: Run) -> RowStream | None:
+        rows = self.input.rows(run)
+        if rows is None or self._vectorised is None:
+            return None
+        return MappedRows(rows, self._vectorised)
+
+    def addressed(self) -> Addressed | None:
+        source = self.input.addressed()
+        if source is None or self._vectorised is None:
+            return None
+        return MappedAddressed(source, self._vectorised)
 
     def iterator(self, run: Run) -> StageIterator:
         source, call = self.input.iterator(run), self._function

@@ -11,7 +11,7 @@ from gradtape import nest
 from gradtape.core.tensor import Tensor
 from gradtape.data.rows import Addressed, Columns, Elements, InOrder, Pack, RowStream
 from gradtape.data.stage import INFINITE, RandomStage, Run, Stage, StageIterator
-from gradtape.data.structure import array_of, normalised, packer, spec_of, without_first_size
+from gradtape.data.structure import array_of, fresh, normalised, packer, spec_of, without_first_size
 from gradtape.shapes import TensorSpec
 
 
@@ -136,7 +136,7 @@ class ListedElements(StageIterator):
         if self._at >= len(self._elements):
             raise StopIteration
         self._at += 1
-        return self._elements[self._at - 1]
+        return fresh(self._elements[self._at - 1])
 
     def skip(self, count: int) -> None:
         self._at += count

@@ -379,7 +379,7 @@ class _Imports(ast.NodeTransformer):
 
     found = False
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:  # noqa: N802 - ast's name
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:
         if not _imports_tensorflow(node):
             return node
         self.found = True

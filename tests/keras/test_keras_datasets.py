@@ -47,7 +47,9 @@ def test_fit_on_a_dataset_is_fit_on_its_batches(how):
 def test_the_number_of_batches_is_known_or_found():
     model = linear()
     seen = []
-    count = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch))
+    count = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: seen.append(batch)
+    )
     model.fit(pairs().batch(8), verbose=0, callbacks=[count])
     assert seen == [0, 1, 2]
     unknown = pairs().filter(lambda x, y: True).batch(8)
@@ -59,7 +61,9 @@ def test_the_number_of_batches_is_known_or_found():
 def test_steps_of_a_dataset_without_end():
     model = linear()
     seen = []
-    count = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch))
+    count = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: seen.append(batch)
+    )
     endless = pairs().shuffle(20, seed=1).repeat().batch(6).prefetch(2)
     model.fit(endless, steps_per_epoch=5, epochs=2, verbose=0, callbacks=[count])
     assert seen == [0, 1, 2, 3, 4] * 2

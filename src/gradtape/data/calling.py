@@ -40,9 +40,10 @@ class UsersFunction:
 
     def __call__(self, element: Any, number: int) -> Any:
         try:
-            return normalised(
-                called(self.function, element), f"{self.stage}: the result of {self.argument}"
-            )
+            found = called(self.function, element)
+            if type(found) is list:  # elsewhere a list is a tensor; TensorFlow does the same
+                found = tuple(found)
+            return normalised(found, f"{self.stage}: the result of {self.argument}")
         except StopIteration as error:  # it would end the iteration, as if there were no more
             wrong = RuntimeError(f"{self.stage}: {self.argument} raised {error!r}.")
             located(wrong, self.stage, number)
@@ -55,7 +56,7 @@ class UsersFunction:
         """Whether the function finds an element true."""
         answer = self(element, number)
         if not isinstance(answer, Tensor) or answer.ndim or answer.dtype.name != "bool":
-            raise TypeError(
+            raise ValueError(
                 f"{self.stage}: {self.argument} must give a boolean scalar, got {answer!r}."
             )
         return bool(answer)

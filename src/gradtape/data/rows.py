@@ -19,6 +19,7 @@ import numpy as np
 from gradtape.core.tensor import Tensor
 from gradtape.data.stage import Run, Stage, StageIterator
 from gradtape.data.structure import one_of
+from gradtape.errors import invalid_argument
 
 Columns = list[Any]
 """An array for each leaf, whose first axis counts elements."""
@@ -44,6 +45,10 @@ class Addressed:
         """Consecutive elements, all of which exist."""
         return self.gather(np.arange(start, stop))
 
+    def stream(self, order: Callable[[Addressed], RowStream]) -> RowStream:
+        """The elements in an order, which is made from the elements that are looked up in it."""
+        return order(self)
+
 
 class RowStream:
     """The elements of one pass, in their order."""
@@ -52,12 +57,19 @@ class RowStream:
         self.pack = pack
 
     def take(self, count: int) -> Columns | None:
-        """The next elements: as many as are asked for, fewer only at the end; then None."""
+        """The next elements: at least one and at most as many as are asked for; None at the end.
+
+        After an error the next call goes on with the element after the one that failed.
+        """
         raise NotImplementedError
 
     def skip(self, count: int) -> None:
         """Leaves elements out."""
-        self.take(count)
+        while count:
+            columns = self.take(count)
+            if columns is None:
+                return
+            count -= len(columns[0])
 
     def close(self) -> None:
         """Ends what works for this stream."""
@@ -143,15 +155,10 @@ class InBlocks(RowStream):
         self._times = 1
 
     def take(self, count: int) -> Columns | None:
-        parts: list[Columns] = []
-        while count:
-            if self._at == self._count and not self._refill(count):
-                break
-            stop = min(self._at + count, self._count)
-            parts.append([column[self._at : stop] for column in self._held])
-            count -= stop - self._at
-            self._at = stop
-        return joined(parts) if parts else None
+        if self._at == self._count and not self._refill(count):
+            return None
+        start, self._at = self._at, min(self._at + count, self._count)
+        return [column[start : self._at] for column in self._held]
 
     def _refill(self, count: int) -> bool:
         self._at = self._count = 0
@@ -184,8 +191,43 @@ def elements_of(stage: Stage, run: Run) -> Elements | None:
     return None if rows is None else Elements(rows)
 
 
+def taken(stream: RowStream, count: int) -> Columns | None:
+    """The next elements of a stream: as many as are asked for, fewer only at the end; then
+    None.
+    """
+    columns = stream.take(count)
+    if columns is None or len(columns[0]) == count:
+        return columns
+    parts = [columns]
+    count -= len(columns[0])
+    while count:
+        more = stream.take(count)
+        if more is None:
+            break
+        parts.append(more)
+        count -= len(more[0])
+    return joined(parts)
+
+
 def joined(parts: Sequence[Columns]) -> Columns:
     """Columns of several parts, one after the other."""
     if len(parts) == 1:
         return parts[0]
-    return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    return [_joined(columns, place) for place, columns in enumerate(zip(*parts, strict=True))]
+
+
+def _joined(columns: Sequence[Any], place: int) -> Any:
+    first = columns[0]
+    for column in columns:
+        if column.shape[1:] != first.shape[1:] or column.dtype != first.dtype:
+            raise cannot_batch(place, first[0], column[0])
+    return np.concatenate(columns)
+
+
+def cannot_batch(place: int, one: Any, two: Any) -> Exception:
+    """The error for elements of different shapes or dtypes in one batch."""
+    return invalid_argument(
+        f"batch: component {place} of one element has shape {list(one.shape)} and dtype "
+        f"{one.dtype.name}, but that of another one in the same batch has shape {list(two.shape)} "
+        f"and dtype {two.dtype.name}: use padded_batch for elements of different sizes."
+    )

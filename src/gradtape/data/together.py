@@ -12,6 +12,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.data.calling import UsersFunction, called
 from gradtape.data.holder import Holder, dataset_of, positive, stage_of
 from gradtape.data.stages import batching, grouping, nesting, padding
+from gradtape.data.structure import with_first_size
 from gradtape.shapes import TensorShape
 
 if TYPE_CHECKING:
@@ -87,6 +88,19 @@ class Groups(Holder):
         raise NotImplementedError(
             "ragged_batch is not available: use padded_batch, or batch elements of one size with "
             "bucket_by_sequence_length."
+        )
+
+    def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
+        """Refused: batches that become SparseTensors are not available.
+
+        >>> import gradtape as tf
+        >>> tf.data.Dataset.range(3).sparse_batch(2, [3])
+        Traceback (most recent call last):
+        NotImplementedError: sparse_batch is not available: use padded_batch, and ...
+        """
+        raise NotImplementedError(
+            "sparse_batch is not available: use padded_batch, and tf.sparse.from_dense on its "
+            "batches."
         )
 
     def unbatch(self, name: str | None = None) -> Dataset:
@@ -237,7 +251,24 @@ class Groups(Holder):
                 shapes = nest.map_structure(lambda shape: _filled(shape, longest), shapes)
             return group.padded_batch(size, shapes, padding_values, drop_remainder=drop_remainder)
 
-        return self.group_by_window(bucket, together, window_size_func=lambda key: sizes[int(key)])
+        def spec() -> Any:
+            if no_padding or padded_shapes is None:
+                return with_first_size(self.stage.spec, None)
+            padded = padding.PaddedBatch(
+                self.stage, sizes[0], padded_shapes, None, drop_remainder=False
+            )
+            return padded.spec
+
+        return dataset_of(
+            grouping.GroupByWindow(
+                self.stage,
+                UsersFunction(bucket, what, "element_length_func"),
+                nesting.DatasetFunction(UsersFunction(together, what, "padded_shapes"), stage_of),
+                lambda key: sizes[int(key)],
+                dataset_of,
+                spec,
+            )
+        )
 
 
 def _filled(shape: Any, size: int) -> TensorShape:

@@ -17,6 +17,7 @@ from gradtape.data.stages import (
     lasting,
     mapping,
     nesting,
+    resampling,
     shuffling,
     storing,
 )
@@ -93,6 +94,38 @@ class Transformations(Holder):
         """
         function = UsersFunction(scan_func, "scan", "scan_func")
         return dataset_of(mapping.Scan(self.stage, initial_state, function))
+
+    def rejection_resample(
+        self,
+        class_func: Function,
+        target_dist: Any,
+        initial_dist: Any = None,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Pairs of a class and an element, of which some are left out, so that classes are as
+        frequent as `target_dist` says.
+
+        `class_func` gives the class of an element, a number. How frequent classes are is counted
+        on the way, unless `initial_dist` says it.
+
+        >>> import gradtape as tf
+        >>> many_zeros = tf.data.Dataset.from_tensor_slices([0] * 900 + [1] * 100).shuffle(1000)
+        >>> even = many_zeros.rejection_resample(
+        ...     lambda c: c, target_dist=[0.5, 0.5], initial_dist=[0.9, 0.1], seed=1
+        ... )
+        >>> 150 < len(list(even)) < 250
+        True
+        """
+        return dataset_of(
+            resampling.Resampled(
+                self.stage,
+                UsersFunction(class_func, "rejection_resample", "class_func"),
+                target_dist,
+                initial_dist,
+                seed=seed_words(seed, "rejection_resample: seed"),
+            )
+        )
 
     def flat_map(self, map_func: Function, name: str | None = None) -> Dataset:
         """The elements of the datasets that `map_func` gives, one dataset after the other.

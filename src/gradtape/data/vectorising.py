@@ -14,10 +14,11 @@ import numpy as np
 from gradtape.core.tensor import Tensor
 from gradtape.data.calling import UsersFunction
 from gradtape.data.purity import only_computes
-from gradtape.data.rows import Addressed, Columns, Pack, RowStream
+from gradtape.data.rows import Addressed, Columns, Pack, RowStream, joined
 from gradtape.data.stage import Run, Stage
 from gradtape.data.stages.batching import batch_of
-from gradtape.data.structure import array_of, leaves_of, one_of, packer
+from gradtape.data.structure import array_of, leaves_of, one_of, packer, spec_of
+from gradtape.errors import invalid_argument
 from gradtape.transforms.vectorize import vmap
 
 _TRIED = 8  # rows
@@ -31,19 +32,44 @@ class Vectorised:
         self._function, self._pack = function, pack
         self.result = result  # gives the columns of results their structure
 
-    def __call__(self, columns: Columns, numbers: Callable[[int], int]) -> Columns:
-        """The results for rows; `numbers` says which element a row is."""
-        try:
-            return at_once(self._function, self._pack, columns)[0]
-        except Exception:  # noqa: BLE001 - the elements one by one give the right error
-            return self._one_by_one(columns, numbers)
+    def whole(self, columns: Columns) -> Columns:
+        """The results for all rows at once."""
+        return at_once(self._function, self._pack, columns)[0]
 
-    def _one_by_one(self, columns: Columns, numbers: Callable[[int], int]) -> Columns:
-        found = [
-            self._function(self._pack(_row(columns, place)), numbers(place))
-            for place in range(len(columns[0]))
-        ]
-        return [array_of(leaf, "map: a result") for leaf in leaves_of(batch_of(found))]
+    def __call__(self, columns: Columns) -> Columns:
+        """The results for rows, at once or one by one."""
+        try:
+            return self.whole(columns)
+        except Exception:  # noqa: BLE001 - the elements one by one give the right error
+            found, error = self.one_by_one(columns, 0)
+            if error is not None:
+                raise error from None
+            if len(found) < len(columns[0]):
+                raise invalid_argument(
+                    "map: the results for elements of one batch have different shapes or dtypes: "
+                    "use padded_batch."
+                ) from None
+            return together(found)
+
+    def one_by_one(self, columns: Columns, number: int) -> tuple[list[Any], Exception | None]:
+        """The results for rows that are alike, and the error that ended them, if one did.
+
+        The first row is the element of this number.
+        """
+        found: list[Any] = []
+        for place in range(len(columns[0])):
+            try:
+                result = self._function(self._pack(_row(columns, place)), number + place)
+            except Exception as error:  # noqa: BLE001 - raised in its turn
+                return found, error
+            if found and spec_of(result) != spec_of(found[0]):
+                break
+            found.append(result)
+        return found, None
+
+
+def together(results: Sequence[Any]) -> Columns:
+    return [array_of(leaf, "map: a result") for leaf in leaves_of(batch_of(results))]
 
 
 def at_once(function: UsersFunction, pack: Pack, columns: Columns) -> tuple[Columns, Any]:
@@ -127,20 +153,64 @@ class MappedRows(RowStream):
         super().__init__(function.result)
         self._source, self._function = source, function
         self._at = 0
+        self._left: Columns | None = None  # rows that come after one that failed
+        self._error: Exception | None = None
 
     def take(self, count: int) -> Columns | None:
-        columns = self._source.take(count)
+        if self._error is not None:
+            error, self._error = self._error, None
+            self._at += 1
+            raise error
+        columns = self._rows(count)
         if columns is None:
             return None
-        start = self._at
-        self._at += len(columns[0])
-        return self._function(columns, lambda place: start + place)
+        try:
+            found = self._function.whole(columns)
+        except Exception:  # noqa: BLE001 - the elements one by one give the right error
+            found = self._up_to_the_next_error(columns)
+        self._at += len(found[0])
+        return found
+
+    def _rows(self, count: int) -> Columns | None:
+        if self._left is None:
+            return self._source.take(count)
+        left, self._left = self._left, None
+        return self._keep(left, count)
+
+    def _keep(self, columns: Columns, count: int) -> Columns:
+        """The first rows; the others are left for the next call."""
+        if len(columns[0]) > count:
+            self._left = [column[count:] for column in columns]
+        return [column[:count] for column in columns]
+
+    def _up_to_the_next_error(self, columns: Columns) -> Columns:
+        before = self._left
+        found, error = self._function.one_by_one(columns, self._at)
+        rest = [column[len(found) + (error is not None) :] for column in columns]
+        if before is not None:
+            rest = joined([rest, before])
+        self._left = rest if len(rest[0]) else None
+        if not found:
+            assert error is not None
+            self._at += 1
+            raise error
+        self._error = error
+        return together(found)
 
     def skip(self, count: int) -> None:
-        self._source.skip(count)
-        self._at += count
+        if self._error is None and self._left is None:
+            self._source.skip(count)
+            self._at += count
+            return
+        for _ in range(count):
+            if self._error is not None:
+                self._error = None
+            elif self._rows(1) is None:
+                return
+            self._at += 1
 
     def close(self) -> None:
+        self._left = self._error = None
         self._source.close()
 
 
@@ -151,8 +221,11 @@ class MappedAddressed(Addressed):
         super().__init__(source.size, function.result)
         self._source, self._function = source, function
 
+    def stream(self, order: Callable[[Addressed], RowStream]) -> RowStream:
+        return MappedRows(self._source.stream(order), self._function)
+
     def gather(self, numbers: Any) -> Columns:
-        return self._function(self._source.gather(numbers), lambda place: int(numbers[place]))
+        return self._function(self._source.gather(numbers))
 
     def span(self, start: int, stop: int) -> Columns:
-        return self._function(self._source.span(start, stop), lambda place: start + place)
+        return self._function(self._source.span(start, stop))

@@ -11,7 +11,7 @@ import numpy as np
 from gradtape import nest
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
-from gradtape.data.rows import Columns, InBlocks, RowStream
+from gradtape.data.rows import Columns, InBlocks, RowStream, cannot_batch, taken
 from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
 from gradtape.data.structure import (
     array_of,
@@ -63,7 +63,7 @@ class _BatchesOfRows(StageIterator):
         self._rows, self._size, self._drop = rows, size, drop_remainder
 
     def __next__(self) -> Any:
-        columns = self._rows.take(self._size)
+        columns = taken(self._rows, self._size)
         if columns is None or (self._drop and len(columns[0]) < self._size):
             raise StopIteration
         return self._rows.pack([Tensor(column) for column in columns])
@@ -128,13 +128,9 @@ def _stacked(leaves: Sequence[Any], place: int) -> Any:
         return _stacked_sparse(leaves, place)
     arrays = [array_of(leaf, f"batch: component {place}") for leaf in leaves]
     shape, dtype = arrays[0].shape, arrays[0].dtype
-    for number, array in enumerate(arrays):
+    for array in arrays:
         if array.shape != shape or array.dtype != dtype:
-            raise invalid_argument(
-                f"batch: component {place} of element 0 of the batch has shape {list(shape)} and "
-                f"dtype {dtype.name}, but that of element {number} has shape {list(array.shape)} "
-                f"and dtype {array.dtype.name}: use padded_batch for elements of different sizes."
-            )
+            raise cannot_batch(place, arrays[0], array)
     return Tensor(stack(arrays))
 
 

@@ -109,18 +109,42 @@ class _ZippedRows(RowStream):
         self._side = _Side([source.pack for source in sources], pack)
         super().__init__(self._side)
         self._sources = sources
+        self._held: list[Columns | None] = [None] * len(sources)
 
     def take(self, count: int) -> Columns | None:
-        parts = []
-        for source in self._sources:
-            columns = source.take(count)
+        for place, source in enumerate(self._sources):
+            if self._held[place] is None:
+                try:
+                    self._held[place] = source.take(count)
+                except Exception:
+                    self._leave_one_out(place)
+                    raise
+                if self._held[place] is None:
+                    return None
+        parts = [columns for columns in self._held if columns is not None]
+        length = min(count, *(len(columns[0]) for columns in parts))
+        self._held = [
+            [column[length:] for column in columns] if len(columns[0]) > length else None
+            for columns in parts
+        ]
+        return self._side.joined(parts, length)
+
+    def _leave_one_out(self, failed: int) -> None:
+        """Goes past the elements that stand beside one that has failed."""
+        for place, source in enumerate(self._sources):
+            columns = self._held[place]
+            if place == failed:
+                continue
             if columns is None:
-                return None
-            parts.append(columns)
-        shortest = min(len(columns[0]) for columns in parts)
-        return self._side.joined(parts, shortest)
+                source.skip(1)
+            else:
+                rest = [column[1:] for column in columns]
+                self._held[place] = rest if len(rest[0]) else None
 
     def skip(self, count: int) -> None:
+        if any(columns is not None for columns in self._held):
+            super().skip(count)
+            return
         for source in self._sources:
             source.skip(count)
 
@@ -211,15 +235,12 @@ class _ConcatenatedRows(RowStream):
         self._sources = list(sources)
 
     def take(self, count: int) -> Columns | None:
-        parts: list[Columns] = []
-        while count and self._sources:
+        while self._sources:
             columns = self._sources[0].take(count)
-            if columns is None:
-                self._sources.pop(0).close()
-                continue
-            parts.append(columns)
-            count -= len(columns[0])
-        return joined(parts) if parts else None
+            if columns is not None:
+                return columns
+            self._sources.pop(0).close()
+        return None
 
     def close(self) -> None:
         for source in self._sources:

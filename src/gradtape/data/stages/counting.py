@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from gradtape.core.tensor import Tensor
-from gradtape.data.rows import Addressed, Columns, RowStream, elements_of, joined
+from gradtape.data.rows import Addressed, Columns, RowStream, elements_of, taken
 from gradtape.data.stage import INFINITE, UNKNOWN, Run, Stage, StageIterator
 from gradtape.shapes import TensorSpec
 
@@ -85,16 +85,13 @@ class _RepeatedRows(RowStream):
         self._found = False
 
     def take(self, count: int) -> Columns | None:
-        parts = []
-        while count and self._now is not None:
+        while self._now is not None:
             columns = self._now.take(count)
-            if columns is None:
-                self._next_pass()
-                continue
-            self._found = True
-            parts.append(columns)
-            count -= len(columns[0])
-        return joined(parts) if parts else None
+            if columns is not None:
+                self._found = True
+                return columns
+            self._next_pass()
+        return None
 
     def _next_pass(self) -> None:
         self.close()
@@ -197,7 +194,10 @@ class _PartOfRows(RowStream):
 
     def take(self, count: int) -> Columns | None:
         count = count if self._left is None else min(count, self._left)
-        columns = self._source.take(count * self._step) if count else None
+        if not count:
+            return None
+        take = self._source.take if self._step == 1 else partial(taken, self._source)
+        columns = take(count * self._step)
         if columns is None:
             return None
         if self._step > 1:

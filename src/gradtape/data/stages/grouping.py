@@ -28,13 +28,23 @@ class GroupByWindow(Stage):
     name = "group_by_window"
 
     def __init__(
-        self, source: Stage, key: UsersFunction, reduce: DatasetFunction, size: Size, wrap: Wrap
+        self,
+        source: Stage,
+        key: UsersFunction,
+        reduce: DatasetFunction,
+        size: Size,
+        wrap: Wrap,
+        spec: Callable[[], Any] | None = None,
     ) -> None:
         super().__init__(source)
         self.key, self.reduce, self.size, self.wrap = key, reduce, size, wrap
+        self._known_spec = spec
 
     @cached_property
     def spec(self) -> Any:
+        """What is known, or the specs of the datasets that the first element's key leads to."""
+        if self._known_spec is not None:
+            return self._known_spec()
         run = Run({id(random): 0 for random in self.input.random_stages()})
         elements = self.input.iterator(run)
         try:

@@ -14,7 +14,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.data.stage import Run, Stage, StageIterator
 from gradtape.data.stages.batching import Batch, Batches
 from gradtape.data.structure import array_of, leaves_of, map_leaves, packer
-from gradtape.errors import invalid_argument
+from gradtape.errors import DataLossError, invalid_argument
 from gradtape.shapes import TensorShape, TensorSpec
 
 
@@ -147,9 +147,11 @@ def _padded(arrays: Sequence[Any], shape: TensorShape, value: Any) -> Any:
     for axis, size in enumerate(shape):
         largest = max(array.shape[axis] for array in arrays)
         if size is not None and largest > size:
-            raise invalid_argument(
+            raise DataLossError(
+                None,
+                None,
                 f"padded_batch: a component has size {largest} in axis {axis}, which is more than "
-                f"the padded shape {shape} allows."
+                f"the padded shape {shape} allows.",
             )
         found.append(largest if size is None else size)
     out = np.full((len(arrays), *found), value, arrays[0].dtype)

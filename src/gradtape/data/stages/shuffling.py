@@ -47,7 +47,9 @@ class Shuffle(RandomStage):
         if source is None or (source.size is None and size is None):
             return None
         run.begin(self)
-        return _ShuffledRows(source, size, lambda: run.generator(self))
+        return source.stream(
+            lambda stored: _ShuffledRows(stored, size, lambda: run.generator(self))
+        )
 
 
 class _Buffer:

@@ -4,7 +4,6 @@
 
 from gradtape.data import experimental
 from gradtape.data.dataset import (
-    AUTOTUNE,
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
     Dataset,
@@ -15,6 +14,7 @@ from gradtape.data.dataset import (
 )
 from gradtape.data.iterators import Iterator, NumpyIterator
 from gradtape.data.options import Options, ThreadingOptions
+from gradtape.data.stages.mapping import AUTOTUNE
 
 __all__ = [
     "AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "Dataset", "DatasetSpec",

@@ -45,7 +45,8 @@ def described(spec: Any) -> Any:
     if isinstance(spec, dict):
         return {"dict": [[key, described(part)] for key, part in spec.items()]}
     if isinstance(spec, tuple):
-        return {"tuple": [described(part) for part in spec]}
+        named = {"fields": list(spec._fields)} if hasattr(spec, "_fields") else {}
+        return {"tuple": [described(part) for part in spec], **named}
     raise TypeError(f"save: only datasets of dense tensors can be saved, not of {spec!r}.")
 
 
@@ -146,6 +147,8 @@ class Reader:
             if index["version"] > VERSION:
                 raise ValueError("it was written by a newer gradtape")
             self.spec = spec_from(index["element_spec"])
+            # Named tuples are read as tuples: their classes are the program's.
+            self.has_named_tuples = '"fields"' in json.dumps(index["element_spec"])
             self.count = int(index["count"])
             self._files = [(str(name), int(count)) for name, count in index["files"]]
         except (KeyError, TypeError, ValueError) as error:

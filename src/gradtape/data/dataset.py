@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable
 from collections.abc import Iterator as AnyIterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class Dataset(Makers, Transformations, Groups):
 
     # Elements
 
-    def __iter__(self) -> Iterator:  # type: ignore[override]
+    def __iter__(self) -> Iterator:
         refuse_in_a_program("A loop over a tf.data.Dataset")
         return Iterator(self.stage)
 
@@ -283,17 +284,16 @@ class FixedLengthRecordDataset(_FilesDataset):
         name: str | None = None,
     ) -> None:
         what = "FixedLengthRecordDataset"
-        sizes = {
-            "header": as_int(header_bytes or 0, f"{what}: header_bytes"),
-            "footer": as_int(footer_bytes or 0, f"{what}: footer_bytes"),
-        }
-        if min(sizes.values()) < 0:
+        header = as_int(header_bytes or 0, f"{what}: header_bytes")
+        footer = as_int(footer_bytes or 0, f"{what}: footer_bytes")
+        if min(header, footer) < 0:
             raise invalid_argument(f"{what}: header_bytes and footer_bytes must be at least 0.")
         read = functools.partial(
             files.fixed_records,
             compression=files.check_compression(compression_type, what),
             size=positive(record_bytes, f"{what}: record_bytes"),
-            **sizes,
+            header=header,
+            footer=footer,
         )
         super().__init__(filenames, read, num_parallel_reads, what)
 
@@ -316,18 +316,17 @@ class TFRecordDataset(_FilesDataset):
 
 
 def _tf_records(path: str, compression: str) -> AnyIterator[bytes]:
-    from gradtape.io.tfrecord import read_records  # noqa: PLC0415 - for those who read them
-
-    return read_records(path, compression)
+    found: AnyIterator[bytes] = import_module("gradtape.io.tfrecord").read_records(
+        path, compression
+    )
+    return found
 
 
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = INFINITE, UNKNOWN
 
 PUBLISHED = {
-    "data.AUTOTUNE": AUTOTUNE,
     "data.INFINITE_CARDINALITY": INFINITE_CARDINALITY,
     "data.UNKNOWN_CARDINALITY": UNKNOWN_CARDINALITY,
-    "data.experimental.AUTOTUNE": AUTOTUNE,
     "data.experimental.INFINITE_CARDINALITY": INFINITE_CARDINALITY,
     "data.experimental.UNKNOWN_CARDINALITY": UNKNOWN_CARDINALITY,
 }

@@ -2,7 +2,7 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
-from gradtape.data.dataset import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from gradtape.data.dataset import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from gradtape.data.optional import Optional
 from gradtape.data.options import (
     AutoShardPolicy,
@@ -41,6 +41,7 @@ from gradtape.data.spellings import (
     unique,
 )
 from gradtape.data.spellings import prefetch_to_device as copy_to_device
+from gradtape.data.stages.mapping import AUTOTUNE
 
 __all__ = [
     "AUTOTUNE", "INFINITE_CARDINALITY", "UNKNOWN_CARDINALITY", "AutoShardPolicy", "AutotuneOptions",

@@ -17,7 +17,7 @@ from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.data.optional import Optional
 from gradtape.data.stage import Run, Stage, StageIterator
-from gradtape.data.structure import Leaf, map_leaves
+from gradtape.data.structure import map_leaves
 from gradtape.errors import OutOfRangeError
 from gradtape.published import published
 
@@ -206,4 +206,4 @@ def _as_numpy(leaf: Any) -> Any:
         if array.dtype == object and not array.ndim:
             return array[()]
         return array.copy() if array.ndim else array[()]
-    return leaf.as_numpy_iterator() if isinstance(leaf, Leaf) else leaf
+    return getattr(leaf, "as_numpy_iterator", lambda: leaf)()

@@ -11,6 +11,7 @@ import numpy as np
 from gradtape import dtypes, nest
 from gradtape.api.tensorflow.arguments import DTypeLike, as_int
 from gradtape.api.tensorflow.random.sequence import seed_words
+from gradtape.api.tensorflow.type_specs import TypeSpec
 from gradtape.data.holder import Holder, dataset_of, stage_of
 from gradtape.data.stages import combining, files, generators, memory, shuffling, storing
 from gradtape.errors import invalid_argument
@@ -276,7 +277,7 @@ def _signature(signature: Any, types: Any, shapes: Any) -> Any:
                 "output_signature."
             )
         for spec in nest.flatten(signature):
-            if not hasattr(spec, "is_compatible_with"):
+            if not isinstance(spec, TypeSpec):
                 raise TypeError(
                     "from_generator: output_signature must hold specs such as tf.TensorSpec, got "
                     f"{spec!r}."

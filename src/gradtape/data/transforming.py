@@ -389,7 +389,7 @@ class Transformations(Holder):
         """
         made = transformation_func(self)
         stage_of(made, "apply: the result of transformation_func")
-        return made  # type: ignore[no-any-return]
+        return made
 
 
 def _workers(given: Any, argument: str) -> int | None:

@@ -214,7 +214,7 @@ class Concatenated(Stage):
 class _ConcatenatedElements(StageIterator):
     def __init__(self, stage: Concatenated, run: Run) -> None:
         super().__init__(stage.inputs[0].iterator(run))
-        self._rest = lambda: stage.inputs[1].iterator(run)
+        self._stage, self._run = stage, run
         self._in_first = True
 
     def __next__(self) -> Any:
@@ -225,7 +225,7 @@ class _ConcatenatedElements(StageIterator):
                 raise
         self.close()
         self._in_first = False
-        self.inputs = (self._rest(),)
+        self.inputs = (self._stage.inputs[1].iterator(self._run),)
         return next(self.inputs[0])
 
 

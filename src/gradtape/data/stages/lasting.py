@@ -13,7 +13,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.data.rows import Addressed, InOrder, RowStream
 from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
 from gradtape.data.stages.memory import ListedElements, Table
-from gradtape.data.structure import array_of, leaves_of, packer, stack
+from gradtape.data.structure import array_of, fresh, leaves_of, packer, stack
 from gradtape.data.threads import Prefetched
 
 
@@ -98,7 +98,7 @@ class _Kept(StageIterator):
             self._found = []
             raise
         self._found.append(element)
-        return element
+        return fresh(element)
 
     def skip(self, count: int) -> None:
         StageIterator.skip(self, count)  # what is skipped is kept too

@@ -147,3 +147,6 @@ def _pair(result: Any) -> Any:
             f"scan: scan_func must give a pair of the new state and an element, got {result!r}."
         )
     return tuple(result)
+
+
+PUBLISHED = {"data.AUTOTUNE": AUTOTUNE, "data.experimental.AUTOTUNE": AUTOTUNE}

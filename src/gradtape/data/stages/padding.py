@@ -156,5 +156,6 @@ def _padded(arrays: Sequence[Any], shape: TensorShape, value: Any) -> Any:
         found.append(largest if size is None else size)
     out = np.full((len(arrays), *found), value, arrays[0].dtype)
     for number, array in enumerate(arrays):
-        out[(number, *map(slice, array.shape))] = array
+        place: Any = (number, *(slice(size) for size in array.shape))
+        out[place] = array
     return out

@@ -173,7 +173,7 @@ class _Buffered:
     def take(self, count: int) -> Any:
         found = []
         for _ in range(count):
-            number = next(self._buffer, None)  # type: ignore[call-overload]
+            number = next(self._buffer, None)
             if number is None:
                 break
             found.append(number)

@@ -15,7 +15,7 @@ from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.data.block_files import INDEX, Reader, Writer
 from gradtape.data.stage import Run, Stage, StageIterator
-from gradtape.data.structure import array_of, leaves_of, packer, spec_of
+from gradtape.data.structure import array_of, common_spec, leaves_of, packer, spec_of
 from gradtape.errors import AlreadyExistsError
 
 
@@ -90,11 +90,13 @@ class _Writing:
             f"{folder.name}.part-{os.getpid()}-{threading.get_ident()}-{id(self)}"
         )
         self._writer = Writer(self._part, compressed=compressed)
-        self._first: Any = None
+        self.spec: Any = None
+        """The specs that describe all elements so far."""
 
     def add(self, element: Any) -> None:
-        if self._first is None:
-            self._first = element
+        spec = spec_of(element)
+        if spec != self.spec:
+            self.spec = spec if self.spec is None else common_spec(self.spec, spec, "save")
         self._writer.add([
             array_of(leaf, "save: a component") for leaf in leaves_of(element)
         ])  # fmt: skip
@@ -110,9 +112,6 @@ class _Writing:
                 None, None, f"'{self._folder}' exists and is no dataset: choose another path."
             )
         self._part.rename(self._folder)
-
-    def spec(self) -> Any:
-        return spec_of(self._first)
 
     def discard(self) -> None:
         shutil.rmtree(self._part, ignore_errors=True)
@@ -137,7 +136,7 @@ class FileCache(Stage):
     def iterator(self, run: Run) -> StageIterator:
         reader = self._reader()
         if reader is not None:
-            return _Read(reader, self.spec)
+            return _Read(reader, self.spec if reader.has_named_tuples else reader.spec)
         writing = _Writing(self._folder, self, compressed=self._compressed)
         return _Written(self, self.input.iterator(run), writing)
 
@@ -153,7 +152,8 @@ class _Written(StageIterator):
             element = next(self.inputs[0])
         except StopIteration:
             if self._writing is not None:
-                self._writing.finish(self._stage.spec)
+                seen = self._writing.spec  # not the stage's own, which may call functions again
+                self._writing.finish(self._stage.spec if seen is None else seen)
                 self._writing = None
             raise
         if self._writing is not None:

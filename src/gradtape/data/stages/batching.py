@@ -106,18 +106,26 @@ def batch_of(elements: Sequence[Any]) -> Any:
     """Elements stacked, leaf by leaf."""
     first = elements[0]
     columns = [leaves_of(element) for element in elements]
-    for number, leaves in enumerate(columns):
-        if len(leaves) != len(columns[0]) or (
-            type(elements[number]) is not type(first)
-            or (nest.is_nested(first) and not same_structure(first, elements[number]))
-        ):
-            raise invalid_argument(
-                f"batch: element 0 of the batch has the structure {spec_of(first)}, but element "
-                f"{number} has {spec_of(elements[number])}."
-            )
+    if not _are_alike(elements, columns):
+        for number, element in enumerate(elements):
+            if not same_structure(first, element):
+                raise invalid_argument(
+                    f"batch: element 0 of the batch has the structure {spec_of(first)}, but "
+                    f"element {number} has {spec_of(element)}."
+                )
     pack = packer(first)
     return pack(
         [_stacked(leaves, place) for place, leaves in enumerate(zip(*columns, strict=True))]
+    )
+
+
+def _are_alike(elements: Sequence[Any], columns: Sequence[Sequence[Any]]) -> bool:
+    """Whether elements are tensors, or tuples of as many tensors, which is quick to see."""
+    kind, width = type(elements[0]), len(columns[0])
+    flat = (kind is Tensor and width == 1) or (kind is tuple and len(elements[0]) == width)
+    return flat and all(
+        type(element) is kind and len(leaves) == width and (kind is Tensor or len(element) == width)
+        for element, leaves in zip(elements, columns, strict=True)
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
-from gradtape import nest
+import numpy as np
+
 from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator, located
@@ -38,6 +39,37 @@ class Generated(Stage):
         return _Yielded(lambda: iter(self._generator(*self._args)), self._signature)
 
 
+class _Quick:
+    """Takes arrays that fit a spec, or a tuple of specs, without conversion."""
+
+    def __init__(self, spec: Any) -> None:
+        self._is_tuple = type(spec) is tuple
+        parts = spec if self._is_tuple else (spec,)
+        self._wanted = [
+            (part.dtype.numpy, tuple(part.shape))
+            for part in parts
+            if isinstance(part, TensorSpec) and part.shape.is_fully_defined()
+        ]
+        if len(self._wanted) != len(parts):
+            self._wanted = []
+
+    def __call__(self, value: Any) -> Any:
+        """The element, or None if something has to be converted."""
+        wanted = self._wanted
+        parts = value if self._is_tuple else (value,)
+        if not wanted or type(parts) is not tuple or len(parts) != len(wanted):
+            return None
+        found = []
+        for part, (dtype, shape) in zip(parts, wanted, strict=True):
+            if not isinstance(part, (np.ndarray, np.generic)) or dtype.kind == "O":
+                return None
+            if part.dtype is not dtype or part.shape != shape:
+                return None
+            # A generator may use its array again.
+            found.append(Tensor(np.array(part) if shape else part[()]))
+        return tuple(found) if self._is_tuple else found[0]
+
+
 class _Yielded(StageIterator):
     def __init__(self, begin: Callable[[], Iterator[Any]], spec: Any) -> None:
         super().__init__()
@@ -45,7 +77,7 @@ class _Yielded(StageIterator):
         self._values: Iterator[Any] | None = None
         self._spec = spec
         self._one = spec if isinstance(spec, TensorSpec) else None
-        self._flat = nest.flatten(spec)
+        self._quick = _Quick(spec)
         self._pack = packer(spec)
         self._at = -1
 
@@ -60,6 +92,9 @@ class _Yielded(StageIterator):
         except Exception as error:
             located(error, "from_generator", self._at)
             raise
+        found = self._quick(value)
+        if found is not None:
+            return found
         if self._one is not None:
             return self._fitting(value, self._one, "")
         leaves = list(self._leaves(value, self._spec, ""))

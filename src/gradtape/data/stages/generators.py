@@ -66,7 +66,7 @@ class _Quick:
             if part.dtype is not dtype or part.shape != shape:
                 return None
             # A generator may use its array again.
-            found.append(Tensor(np.array(part) if shape else part[()]))
+            found.append(Tensor(np.array(part)[()]))
         return tuple(found) if self._is_tuple else found[0]
 
 

@@ -9,6 +9,7 @@ from time import perf_counter
 from benchmarks import (
     aims,
     clang,
+    data,
     document,
     import_time,
     installed_size,
@@ -94,6 +95,7 @@ def main() -> None:
     show(results)
     if not quick:
         document.write(results)
+    data.main()
     print(f"{results.seconds:.0f} seconds")
 
 

@@ -34,6 +34,8 @@ LAYERS = (
     ("ragged",),
     ("strings",),
     ("lookup",),
+    ("io",),
+    ("data",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}

@@ -14,6 +14,7 @@ import gradtape
 SOURCES = Path(gradtape.__file__).parent
 TESTS = Path(__file__).parent
 FOLDERS = ("core", "engines", "transforms", "functions", "inspect", "compat")
+FOLDERS = ("core", "data", "engines", "transforms", "functions", "inspect")
 AUTOGRAPH = [f"functions/autograph/{name}" for name in (
     "blocks", "branches", "builtins", "calls", "conversion", "fallback", "loop_variables", "loops",
     "marks", "operators", "prepare", "requests", "rows", "source", "truth", "values",
@@ -95,6 +96,21 @@ ELSEWHERE = {
         "engines/xla/host",
         "prints, checks and Python functions are its users",
     ),
+    "data/test_dataset.py": (
+        (
+            "data/calling data/experimental data/holder data/making data/optional data/options "
+            "data/spellings data/stage data/structure data/together data/transforming "
+            "data/stages/batching data/stages/files data/stages/generators data/stages/grouping "
+            "data/stages/lasting data/stages/mapping data/stages/memory data/stages/nesting "
+            "data/stages/padding data/stages/resampling"
+        ),
+        "stages show in datasets; tests_tf/test_data.py compares pipelines of all of them",
+    ),
+    "data/test_rows.py": (
+        "data/stages/combining data/stages/counting data/stages/shuffling",
+        "random chains of them, by rows and one by one",
+    ),
+    "data/test_block_files.py": ("data/stages/storing", "what is written is read again"),
     "functions/autograph/test_autograph.py": (
         " ".join(AUTOGRAPH),
         (

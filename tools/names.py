@@ -212,7 +212,8 @@ def _imports(members: dict[str, Place]) -> str:
     sections: dict[bool, list[str]] = {False: [], True: []}
     for module in sorted({*plain, *renamed}):
         own = sections[module.partition(".")[0] == "gradtape"]
-        statements = [_import(module, sorted(plain[module], key=_order))] if plain[module] else []
+        names = sorted(plain[module], key=_import_order)
+        statements = [_import(module, names)] if names else []
         own.extend(sorted([*statements, *renamed[module]], key=_statement_order))
     return "\n".join("".join(section) for section in sections.values() if section)
 
@@ -227,6 +228,12 @@ def _import(module: str, names: list[str]) -> str:
 def _statement_order(statement: str) -> list[tuple[object, ...]]:
     """By what comes first after `import`, then by what it is renamed to."""
     return [_order(name) for name in re.findall(r"(?:import|as)[ (\n]+(\w+)", statement)]
+
+
+def _import_order(name: str) -> tuple[object, ...]:
+    """The same for imports, where capitals and small letters are alike."""
+    kind, _ = _order(name)
+    return kind, _order(name.lower()), name
 
 
 def _order(name: str) -> tuple[object, ...]:

@@ -258,6 +258,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import callbacks as callbacks
     from gradtape import compat as compat
     from gradtape import config as config
+    from gradtape import data as data
     from gradtape import experimental as experimental
     from gradtape import image as image
     from gradtape import lookup as lookup

@@ -34,6 +34,7 @@ LOADED_WHEN_USED = (
     "callbacks",
     "compat",
     "config",
+    "data",
     "experimental",
     "image",
     "lookup",

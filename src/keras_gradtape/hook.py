@@ -333,19 +333,38 @@ class _Wide(SourceFileLoader):
             _needed(module, "BIT64_TO_BIT32_DTYPE")["float64"] = "float64"
 
 
-class _OfText(SourceFileLoader):
-    """Compiles a module of a layer for text with gradtape in place of TensorFlow, see
-    `keras_gradtape.text`; never from or to a bytecode file.
+class _OnGradtape(SourceFileLoader):
+    """Compiles a module that computes with TensorFlow on every backend, layers for text and
+    datasets, with gradtape in its place: see `keras_gradtape.as_tensorflow`.
     """
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
-        return compile(on_gradtape(self.get_data(path), fullname), path, "exec", dont_inherit=True)
+        source: Any = self.get_data(path)
+        if _runs_here():
+            source = on_gradtape(source, fullname)
+        return compile(source, path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        if _runs_here() and hasattr(module, "is_tf_dataset"):
+            is_tensorflows = module.is_tf_dataset
+
+            def is_tf_dataset(dataset: Any) -> bool:
+                iterables = import_module("keras_gradtape.src.iterables")
+                return bool(iterables.is_dataset(dataset) or is_tensorflows(dataset))
+
+            module.is_tf_dataset = is_tf_dataset  # type: ignore[attr-defined]
+
+
+def _runs_here() -> bool:
+    """Whether Keras has chosen this backend."""
+    return bool(sys.modules["keras.src.backend.config"].backend() == BACKEND)
 
 
 def on_gradtape(source: str | bytes, module: str) -> ast.Module:
     """A module's syntax tree whose imports of TensorFlow, and of Keras's backend for it, are those
-    of `keras_gradtape.text`.
+    of `keras_gradtape.as_tensorflow`.
     """
     tree = ast.parse(source)
     found = False
@@ -353,10 +372,10 @@ def on_gradtape(source: str | bytes, module: str) -> ast.Module:
         if isinstance(node, ast.ImportFrom) and [name.name for name in node.names] == [
             "tensorflow"
         ]:
-            wanted = _TEXT.get(node.module or "")
+            wanted = _IN_PLACE_OF.get(node.module or "")
             if wanted is not None:
                 alias = node.names[0]
-                node.module = "keras_gradtape.text"
+                node.module = "keras_gradtape.as_tensorflow"
                 alias.name, alias.asname = wanted, alias.asname or "tensorflow"
                 found = True
     if not found:
@@ -367,13 +386,8 @@ def on_gradtape(source: str | bytes, module: str) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
-_TEXT = {"keras.src.utils.module_utils": "tf", "keras.src.backend": "backend"}
-"""What `keras_gradtape.text` has in place of a `tensorflow` from these modules."""
-
-_LAYERS_OF_TEXT = (
-    "discretization", "hashed_crossing", "hashing", "index_lookup", "integer_lookup",
-    "string_lookup", "text_vectorization",
-)  # fmt: skip
+_IN_PLACE_OF = {"keras.src.utils.module_utils": "tf", "keras.src.backend": "backend"}
+"""What `keras_gradtape.as_tensorflow` has in place of a `tensorflow` from these modules."""
 
 
 class _TakingStrings(SourceFileLoader):
@@ -407,13 +421,19 @@ def taking_strings(source: str | bytes, module: str) -> ast.Module:
 
 
 _LOADERS: dict[str, type[SourceFileLoader]] = {
-    "keras.src.trainers.data_adapters.array_slicing": _TakingStrings,
-    "keras.src.utils.tf_utils": _OfText,
-    **{f"keras.src.layers.preprocessing.{name}": _OfText for name in _LAYERS_OF_TEXT},
     "keras.src.backend.config": _Chosen,
     "keras.src.backend.common.dtypes": _Wide,
+    "keras.src.trainers.data_adapters.array_slicing": _TakingStrings,
     "keras.src.utils.rng_utils": _Seeding,
-}
+    **{f"keras.src.layers.preprocessing.{name}": _OnGradtape for name in (
+        "discretization", "hashed_crossing", "hashing", "index_lookup", "integer_lookup",
+        "normalization", "string_lookup", "text_vectorization",
+    )},
+    **{f"keras.src.utils.{name}": _OnGradtape for name in (
+        "dataset_utils", "image_dataset_utils", "text_dataset_utils", "tf_utils",
+        "timeseries_dataset_utils",
+    )},
+}  # fmt: skip
 
 
 class _WithBranch(SourceFileLoader):

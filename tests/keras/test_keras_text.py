@@ -148,8 +148,8 @@ def call():
     from keras.src.backend import tensorflow as tf_backend
 """
     text = ast.unparse(hook.on_gradtape(source, "some.module"))
-    assert "from keras_gradtape.text import tf as tf" in text
-    assert "from keras_gradtape.text import backend as tf_backend" in text
+    assert "from keras_gradtape.as_tensorflow import tf as tf" in text
+    assert "from keras_gradtape.as_tensorflow import backend as tf_backend" in text
     assert "from keras.src.utils import tf_utils" in text
 
 

@@ -26,7 +26,7 @@ from keras.src.utils.python_utils import is_default, pythonify_logs
 import gradtape as tf
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.distribution_lib import distribute_data_input
-from keras_gradtape.src.iterables import known_to_keras
+from keras_gradtape.src.iterables import batches_of_dataset, is_dataset, known_to_keras
 from keras_gradtape.src.ops.core import convert_to_numpy
 
 Step = Callable[[Any], Any]
@@ -264,8 +264,12 @@ class Trainer(base_trainer.Trainer):
         shuffle: bool = False,
         class_weight: Any = None,
     ) -> EpochIterator:
+        if is_dataset(x):
+            x = batches_of_dataset(x, y, sample_weight, class_weight)
+        elif y is None and class_weight is None:
+            x = known_to_keras(x)
         return EpochIterator(
-            x=known_to_keras(x) if y is None and class_weight is None else x,
+            x=x,
             y=y,
             sample_weight=sample_weight,
             batch_size=batch_size,

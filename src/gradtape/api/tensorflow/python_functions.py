@@ -121,10 +121,10 @@ def numpy_function(
     _require_function(func, "numpy_function")
 
     def run(*given: Any) -> list[Any]:
-        result = func(*[_for_numpy(np.array(value)) for value in given])
+        result = func(*[_for_numpy(_copied(value)) for value in given])
         return [
             None if value is None else as_tensor(value, argument="numpy_function: the result")
-            for value in nest.flatten(result)
+            for value in ([result] if type(result) is np.ndarray else nest.flatten(result))
         ]
 
     if inside_a_program():
@@ -142,6 +142,13 @@ def numpy_function(
     else:
         found = run(*inp)
     return found[0] if len(found) == 1 else found
+
+
+def _copied(value: Any) -> Any:
+    """An array of its own for a function of NumPy arrays, which may write to it."""
+    if type(value) is Tensor and value.node is None and type(value.array) is np.ndarray:
+        return value.array.copy()
+    return np.array(value)
 
 
 def _for_numpy(array: Any) -> Any:

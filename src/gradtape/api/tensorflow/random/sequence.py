@@ -40,6 +40,8 @@ what is counted together.
 """
 
 
+_WORDS = ("seed_words", 0)
+
 _Drawn = tuple[tuple[int, int], tuple[int, int]]
 
 
@@ -149,6 +151,24 @@ def _drawn(kind: _Kind) -> _Drawn:
     if kind is None:
         return _entropy() if known is None else (known, 0), (number, 0)
     return (known or 0, kind[1]), (number, 1)
+
+
+def seed_words(seed: Any, argument: str) -> tuple[int, int]:
+    """Two words for what draws its own random numbers: the same ones for the same seeds.
+
+    Without a seed of its own, it is the n-th to ask since `set_seed`, or gets words of its own.
+    """
+    with _seeds.lock:
+        known = _seeds.seed
+        if seed is not None:
+            words = known or 0, as_int(seed, argument)
+        elif known is None:
+            words = _entropy()
+        else:
+            number = _seeds.calls[_WORDS] = _seeds.calls.get(_WORDS, -1) + 1
+            words = known, (1 << 63) + number  # no seed that is given is as large
+    first, second = (word % (1 << 64) for word in words)
+    return first, second
 
 
 @block

@@ -1,0 +1,209 @@
+"""What users go through a dataset with: `Iterator` and `NumpyIterator`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator as AnyIterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradtape.convert import on_host
+from gradtape.core.location import caller, locate
+from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here, init_scope
+from gradtape.core.variable import Variable
+from gradtape.core.xla.beyond import BeyondXlaError
+from gradtape.core.xla.trace import inside_a_program
+from gradtape.data.optional import Optional
+from gradtape.data.stage import Run, Stage, StageIterator
+from gradtape.data.structure import map_leaves
+from gradtape.errors import OutOfRangeError
+from gradtape.published import published
+
+if TYPE_CHECKING:
+    from gradtape.data.dataset import Dataset
+
+
+def refuse_in_a_program(what: str) -> None:
+    """A program cannot be compiled around a dataset: its elements are new at every call.
+
+    The function then runs op by op, and means the same.
+    """
+    if inside_a_program():
+        raise BeyondXlaError(
+            f"{what}, at {locate(*caller())}: the elements of a dataset are not part of a compiled "
+            "program. To have a step compiled, call it from the loop as a function of its own."
+        )
+
+
+@published("data.Iterator")
+class Iterator:
+    """The elements of a dataset one by one: what `iter(dataset)` gives.
+
+    It can be saved in a `tf.train.Checkpoint`, which keeps its place. Threads may share it.
+
+    >>> import gradtape as tf
+    >>> elements = iter(tf.data.Dataset.range(2))
+    >>> [int(x) for x in elements]
+    [0, 1]
+    """
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._lock = threading.RLock()
+        self._place: _Place | None = None
+        self._begin(Run(), 0)
+
+    def _begin(self, run: Run, position: int) -> None:
+        """Begins anew, with the random numbers of a run, and goes on to a position."""
+        with init_scope():
+            for random in self._stage.random_stages():
+                run.begin(random)
+            self._run = run
+            self._position = 0
+            self._ended = False
+            self._elements: StageIterator = self._stage.iterator(run)
+            if position:
+                self._elements.skip(position)
+                self._position = position
+
+    def __iter__(self) -> AnyIterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        state = here.state
+        if state.trace is not None:
+            refuse_in_a_program("next(iterator)")
+        with self._lock:
+            if self._place is not None:
+                self._go_where_restored()
+            if self._ended:
+                raise StopIteration
+            try:
+                if state.recorders or state.op_by_op:
+                    with init_scope():  # what a dataset computes is no part of a tape
+                        element = next(self._elements)
+                else:
+                    element = next(self._elements)
+            except StopIteration:
+                self._ended = True
+                self._elements.close()
+                raise
+            self._position += 1
+            return element
+
+    def get_next(self) -> Any:
+        """The next element; an `OutOfRangeError` if there is none.
+
+        >>> import gradtape as tf
+        >>> int(iter(tf.data.Dataset.range(3)).get_next())
+        0
+        """
+        try:
+            return next(self)
+        except StopIteration:
+            raise OutOfRangeError(None, None, "End of sequence: the dataset has no more.") from None
+
+    def get_next_as_optional(self) -> Optional:
+        """The next element as an Optional, which has no value at the end.
+
+        >>> import gradtape as tf
+        >>> bool(iter(tf.data.Dataset.range(0)).get_next_as_optional().has_value())
+        False
+        """
+        try:
+            return Optional((next(self),), self.element_spec)
+        except StopIteration:
+            return Optional((), self.element_spec)
+
+    @property
+    def element_spec(self) -> Any:
+        """The specs of an element."""
+        return self._stage.spec
+
+    def close(self) -> None:
+        """Ends the iteration, with all threads that work for it."""
+        with self._lock:
+            self._ended = True
+            self._elements.close()
+
+    # Checkpoints
+
+    def __gradtape_children__(self) -> AnyIterator[tuple[str, Variable]]:
+        """The Variables in which a checkpoint keeps the place, with the values of now."""
+        with self._lock:
+            if self._place is None:
+                self._place = _Place(len(self._stage.random_stages()))
+            else:
+                self._go_where_restored()
+            self._place.write(self._position, self._numbers())
+        yield "position", self._place.position
+        yield "passes", self._place.passes
+
+    def _numbers(self) -> list[int]:
+        return [self._run.numbers[id(random)] for random in self._stage.random_stages()]
+
+    def _go_where_restored(self) -> None:
+        assert self._place is not None
+        restored = self._place.changed()
+        if restored is not None:
+            position, numbers = restored
+            self._elements.close()
+            stages = self._stage.random_stages()
+            known = {id(random): n for random, n in zip(stages, numbers, strict=True)}
+            self._begin(Run(known), position)
+
+
+class _Place:
+    """How many elements have been taken, and in which passes of the random stages."""
+
+    def __init__(self, passes: int) -> None:
+        self.position = Variable(np.int64(0), trainable=False, name="position")
+        self.passes = Variable(np.zeros(passes, np.int64), trainable=False, name="passes")
+        self._written = (0, [0] * passes)
+
+    def write(self, position: int, passes: list[int]) -> None:
+        self._written = (position, passes)
+        self.position.assign(np.int64(position), read_value=False)
+        self.passes.assign(np.array(passes, np.int64), read_value=False)
+
+    def changed(self) -> tuple[int, list[int]] | None:
+        """What a checkpoint has written; None if it has not."""
+        now = int(on_host(self.position.array)), on_host(self.passes.array).tolist()
+        if now == self._written:
+            return None
+        self._written = now
+        return now
+
+
+@published("data.NumpyIterator")
+class NumpyIterator:
+    """The elements of a dataset as NumPy arrays: what `as_numpy_iterator` gives.
+
+    >>> import gradtape as tf
+    >>> list(tf.data.Dataset.range(3).as_numpy_iterator())
+    [np.int64(0), np.int64(1), np.int64(2)]
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._elements = Iterator(dataset.stage)
+
+    def __iter__(self) -> AnyIterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return map_leaves(_as_numpy, next(self._elements))
+
+    def next(self) -> Any:
+        """The next element."""
+        return next(self)
+
+
+def _as_numpy(leaf: Any) -> Any:
+    if isinstance(leaf, Tensor):
+        array = on_host(leaf.array)
+        if array.dtype == object and not array.ndim:
+            return array[()]
+        return array.copy() if array.ndim else array[()]
+    return getattr(leaf, "as_numpy_iterator", lambda: leaf)()

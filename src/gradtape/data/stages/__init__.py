@@ -1,0 +1,1 @@
+"""The stages of pipelines, a file for each family."""

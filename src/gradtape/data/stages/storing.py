@@ -1,0 +1,174 @@
+"""Elements in files of our own: save and load, snapshot, and cache with a file name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gradtape import nest
+from gradtape.convert import as_tensor
+from gradtape.core.tensor import Tensor
+from gradtape.data.block_files import INDEX, Reader, Writer
+from gradtape.data.stage import Run, Stage, StageIterator
+from gradtape.data.structure import array_of, common_spec, leaves_of, packer, spec_of
+from gradtape.errors import AlreadyExistsError
+
+
+def path_of(value: Any, argument: str) -> Path:
+    """A path that may be given as text, as a tensor of text, or as a Path."""
+    if isinstance(value, (str, os.PathLike)):
+        return Path(value)
+    return Path(os.fsdecode(as_tensor(value, argument=argument).array[()]))
+
+
+class Loaded(Stage):
+    """What `save` has written."""
+
+    name = "load"
+
+    def __init__(self, path: Any, element_spec: Any) -> None:
+        super().__init__()
+        self._reader = Reader(path_of(path, "load: path"))
+        wanted = element_spec
+        if wanted is not None and nest.flatten(wanted) != nest.flatten(self._reader.spec):
+            raise ValueError(
+                f"load: element_spec is {wanted}, but what was saved is {self._reader.spec}."
+            )
+        self._spec = self._reader.spec if wanted is None else wanted
+
+    @cached_property
+    def spec(self) -> Any:
+        return self._spec
+
+    def cardinality(self) -> int:
+        return self._reader.count
+
+    def iterator(self, run: Run) -> StageIterator:
+        return _Read(self._reader, self._spec)
+
+
+class _Read(StageIterator):
+    def __init__(self, reader: Reader, spec: Any) -> None:
+        super().__init__()
+        self._elements: Iterator[list[Any]] = reader.elements(len(nest.flatten(spec)))
+        self._pack = packer(spec)
+
+    def __next__(self) -> Any:
+        return self._pack([Tensor(array) for array in next(self._elements)])
+
+    def close(self) -> None:
+        self._elements = iter(())
+
+
+def save(stage: Stage, path: Any, *, compressed: bool) -> None:
+    """Writes all elements to a folder, in place of what it held."""
+    folder = path_of(path, "save: path")
+    writing = _Writing(folder, stage, compressed=compressed)
+    elements = stage.iterator(Run())
+    try:
+        for element in elements:
+            writing.add(element)
+        writing.finish(stage.spec)
+    except BaseException:
+        writing.discard()
+        raise
+    finally:
+        elements.close()
+
+
+class _Writing:
+    """A folder beside the one that it becomes when everything is written."""
+
+    def __init__(self, folder: Path, stage: Stage, *, compressed: bool = False) -> None:
+        self._folder = folder
+        self._part = folder.with_name(
+            f"{folder.name}.part-{os.getpid()}-{threading.get_ident()}-{id(self)}"
+        )
+        self._writer = Writer(self._part, compressed=compressed)
+        self.spec: Any = None
+        """The specs that describe all elements so far."""
+
+    def add(self, element: Any) -> None:
+        spec = spec_of(element)
+        if spec != self.spec:
+            self.spec = spec if self.spec is None else common_spec(self.spec, spec, "save")
+        self._writer.add([
+            array_of(leaf, "save: a component") for leaf in leaves_of(element)
+        ])  # fmt: skip
+
+    def finish(self, spec: Any) -> None:
+        self._writer.finish(spec)
+        if (self._folder / INDEX).exists() or (
+            self._folder.is_dir() and not any(self._folder.iterdir())
+        ):
+            shutil.rmtree(self._folder)
+        elif self._folder.exists():
+            raise AlreadyExistsError(
+                None, None, f"'{self._folder}' exists and is no dataset: choose another path."
+            )
+        self._part.rename(self._folder)
+
+    def discard(self) -> None:
+        shutil.rmtree(self._part, ignore_errors=True)
+
+
+class FileCache(Stage):
+    """Elements that are written to a folder in the first pass, and read from it later."""
+
+    def __init__(self, source: Stage, path: Any, name: str, *, compressed: bool) -> None:
+        super().__init__(source)
+        self.name = name
+        self._folder = path_of(path, f"{name}: path")
+        self._compressed = compressed
+
+    @property
+    def computes(self) -> bool:
+        return False
+
+    def _reader(self) -> Reader | None:
+        return Reader(self._folder) if (self._folder / INDEX).exists() else None
+
+    def iterator(self, run: Run) -> StageIterator:
+        reader = self._reader()
+        if reader is not None:
+            return _Read(reader, self.spec if reader.has_named_tuples else reader.spec)
+        writing = _Writing(self._folder, self, compressed=self._compressed)
+        return _Written(self, self.input.iterator(run), writing)
+
+
+class _Written(StageIterator):
+    def __init__(self, stage: FileCache, source: StageIterator, writing: _Writing) -> None:
+        super().__init__(source)
+        self._stage = stage
+        self._writing: _Writing | None = writing
+
+    def __next__(self) -> Any:
+        try:
+            element = next(self.inputs[0])
+        except StopIteration:
+            if self._writing is not None:
+                seen = self._writing.spec  # not the stage's own, which may call functions again
+                self._writing.finish(self._stage.spec if seen is None else seen)
+                self._writing = None
+            raise
+        if self._writing is not None:
+            self._writing.add(element)
+        return element
+
+    def skip(self, count: int) -> None:
+        StageIterator.skip(self, count)  # what is skipped is written too
+
+    def close(self) -> None:
+        if self._writing is not None:
+            self._writing.discard()
+            self._writing = None
+        super().close()
+
+    def __del__(self) -> None:
+        if self._writing is not None:
+            self._writing.discard()

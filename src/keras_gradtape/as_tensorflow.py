@@ -1,0 +1,47 @@
+"""What parts of Keras find where they ask for TensorFlow: gradtape.
+
+Layers for text and categories compute with `tf.strings`, `tf.lookup` and `tf.RaggedTensor` on every
+backend of Keras's, and utilities make datasets with `tf.data`. The import hook gives their modules
+`tf` and `backend` from here instead of the `tensorflow` package and of Keras's backend for it; no
+other module of Keras sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import gradtape
+
+
+class _TensorFlow:
+    """gradtape, with what these modules ask for in addition."""
+
+    available = True
+
+    @staticmethod
+    def map_fn(fn: Callable[[Any], Any], elems: Any, **options: Any) -> Any:
+        """`tf.map_fn`, also over the rows of a RaggedTensor, whose results may differ in length."""
+        if isinstance(elems, gradtape.RaggedTensor):
+            rows = [fn(row) for row in elems]
+            return gradtape.ragged.stack(rows) if rows else elems
+        return gradtape.map_fn(fn, elems, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(gradtape, name)
+
+
+class _Backend:
+    """This backend under the name of TensorFlow's, by which Keras knows that it can count numbers
+    in the rows of a RaggedTensor.
+    """
+
+    __name__ = "keras.src.backend.tensorflow"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("keras_gradtape.src"), name)
+
+
+tf = _TensorFlow()
+backend = _Backend()

@@ -1,0 +1,119 @@
+"""save, load and snapshot: what is written is read again, and damaged files are refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+import gradtape as tf
+
+D = tf.data.Dataset
+
+
+def ragged():
+    return D.range(5).map(lambda n: {"x": tf.fill([n], 1.5), "y": tf.cast(n, tf.bfloat16)})
+
+
+DATASETS = [
+    lambda: D.range(3000),
+    lambda: D.range(0),
+    lambda: D.from_tensor_slices((np.ones((4, 2, 3)), ["a", "", "ccc", "d"])),
+    lambda: D.from_tensors(np.zeros((0, 3), np.float32)),
+    lambda: D.from_tensor_slices({"b": [True, False], "a": [1 + 2j, 3j]}),
+    lambda: D.from_tensors([["a", "b"], ["c", "d"]]),
+    ragged,
+]
+
+
+@pytest.mark.parametrize("build", DATASETS)
+@pytest.mark.parametrize("compression", [None, "GZIP"])
+def test_what_is_saved_is_loaded(build, compression, tmp_path):
+    dataset = build()
+    dataset.save(str(tmp_path / "kept"), compression=compression)
+    loaded = D.load(str(tmp_path / "kept"))
+    assert loaded.element_spec == dataset.element_spec
+    assert len(loaded) == sum(1 for _ in dataset)
+    for one, two in zip(dataset, loaded, strict=True):
+        tf.nest.assert_same_structure(one, two)
+        for a, b in zip(tf.nest.flatten(one), tf.nest.flatten(two), strict=True):
+            assert a.dtype == b.dtype
+            assert np.array_equal(a.numpy(), b.numpy())
+
+
+def test_saving_again_replaces_and_spares_what_is_no_dataset(tmp_path):
+    D.range(3).save(tmp_path / "kept")
+    D.range(5).save(tmp_path / "kept")
+    assert len(D.load(tmp_path / "kept")) == 5
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine")
+    with pytest.raises(tf.errors.AlreadyExistsError, match="is no dataset"):
+        D.range(3).save(tmp_path / "other")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "other"]
+
+
+def test_an_error_leaves_nothing_behind(tmp_path):
+    def wrong(n):
+        if n == 2:
+            raise ValueError("wrong")
+        return n
+
+    with pytest.raises(ValueError, match="wrong"):
+        D.range(4).map(wrong).save(tmp_path / "kept")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_wrong_spec_is_refused(tmp_path):
+    D.range(3).save(tmp_path / "kept")
+    with pytest.raises(ValueError, match="element_spec is"):
+        D.load(tmp_path / "kept", element_spec=tf.TensorSpec([], tf.float32))
+
+
+def test_a_snapshot_is_written_once(tmp_path):
+    calls = []
+
+    def dataset():
+        return D.range(4).map(lambda n: calls.append(1) or n).snapshot(str(tmp_path / "kept"))
+
+    assert [int(n) for n in dataset()] == [int(n) for n in dataset()] == [0, 1, 2, 3]
+    assert len(calls) == 4
+
+
+def broken_index(change):
+    def damage(folder):
+        path = folder / "dataset.json"
+        index = json.loads(path.read_text())
+        change(index)
+        path.write_text(json.dumps(index))
+
+    return damage
+
+
+def flip(folder):
+    path = folder / "000000.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+DAMAGES = [
+    (flip, "checksum"),
+    (lambda f: (f / "000000.safetensors").write_bytes(b"x"), "is not a dataset as it was saved"),
+    (lambda f: (f / "000000.safetensors").unlink(), "no such file"),
+    (lambda f: (f / "dataset.json").write_text("{"), "is not a dataset as it was saved"),
+    (lambda f: (f / "dataset.json").write_text("[]"), "is not a dataset as it was saved"),
+    (lambda f: (f / "dataset.json").unlink(), "holds no dataset"),
+    (broken_index(lambda i: i.pop("files")), "files"),
+    (broken_index(lambda i: i.update(version=99)), "newer gradtape"),
+    (broken_index(lambda i: i.update(format="x")), "its format is 'x'"),
+    (broken_index(lambda i: i["files"][0].__setitem__(0, "../x")), "outside the folder"),
+    (broken_index(lambda i: i["files"][0].__setitem__(1, 99)), "it is too short"),
+    (broken_index(lambda i: i.update(element_spec={"dtype": "x", "shape": []})), "x"),
+]
+
+
+@pytest.mark.parametrize(("damage", "says"), DAMAGES)
+def test_damaged_files_are_refused(damage, says, tmp_path):
+    D.from_tensor_slices([[1, 2], [3, 4], [5, 6]]).save(tmp_path / "kept")
+    damage(tmp_path / "kept")
+    with pytest.raises((tf.errors.DataLossError, tf.errors.NotFoundError), match=says):
+        list(D.load(tmp_path / "kept"))

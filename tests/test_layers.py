@@ -30,6 +30,8 @@ LAYERS = (
     ("inspect",),
     ("functions",),
     ("api",),
+    ("io",),
+    ("summary",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}

@@ -252,6 +252,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import config as config
     from gradtape import experimental as experimental
     from gradtape import image as image
+    from gradtape import io as io
     from gradtape import numpy as numpy
     from gradtape import profiler as profiler
     from gradtape import quantization as quantization

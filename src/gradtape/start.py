@@ -30,6 +30,7 @@ LOADED_WHEN_USED = (
     "config",
     "experimental",
     "image",
+    "io",
     "keras",
     "numpy",
     "profiler",

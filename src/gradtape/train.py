@@ -5,5 +5,19 @@
 from gradtape.api.tensorflow.checkpoint.checkpoint import Checkpoint
 from gradtape.api.tensorflow.checkpoint.manager import CheckpointManager
 from gradtape.api.tensorflow.checkpoint.state_file import latest_checkpoint
+from gradtape.io.examples import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
 
-__all__ = ["Checkpoint", "CheckpointManager", "latest_checkpoint"]
+__all__ = [
+    "BytesList", "Checkpoint", "CheckpointManager", "Example", "Feature", "FeatureList",
+    "FeatureLists", "Features", "FloatList", "Int64List", "SequenceExample", "latest_checkpoint",
+]  # fmt: skip

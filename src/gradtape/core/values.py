@@ -55,6 +55,8 @@ def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = 
         )
     try:
         array = np.array(value)
+    except UnicodeDecodeError:  # bytes that are no text, beside text
+        array = np.array(value, object)
     except ValueError as error:
         raise ValueError(
             f"{argument}: cannot convert {_short(value)} to a tensor; its rows have different "
@@ -159,7 +161,7 @@ def _cast(array: Any, dtype: np.dtype[Any], argument: str) -> Any:
     """
     kind = array.dtype.kind
     lossy = (kind in "fcV" and dtype.kind in "iub") or (kind == "c" and dtype.kind != "c")
-    if (lossy and array.size) or (kind == "O") != (dtype.kind == "O"):
+    if (lossy or (kind == "O") != (dtype.kind == "O")) and array.size:
         raise TypeError(
             f"{argument}: cannot convert {_short(array)} of dtype "
             f"{dtypes.as_dtype(array.dtype).name} to "

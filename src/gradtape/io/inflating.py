@@ -16,7 +16,7 @@ _PIECE = 2**16
 
 def inflated(file: BinaryIO, kind: str, name: str) -> BinaryIO:
     """What a compressed file holds; errors name it."""
-    return io.BufferedReader(_Inflated(file, kind, name), 4 * _PIECE)  # type: ignore[return-value]
+    return io.BufferedReader(_Inflated(file, kind, name), 4 * _PIECE)
 
 
 class _Inflated(io.RawIOBase):

@@ -13,7 +13,7 @@ import gradtape
 
 SOURCES = Path(gradtape.__file__).parent
 TESTS = Path(__file__).parent
-FOLDERS = ("core", "engines", "transforms", "functions", "inspect")
+FOLDERS = ("core", "engines", "transforms", "functions", "inspect", "io")
 AUTOGRAPH = [f"functions/autograph/{name}" for name in (
     "blocks", "branches", "builtins", "calls", "conversion", "fallback", "loop_variables", "loops",
     "marks", "operators", "prepare", "requests", "rows", "source", "truth", "values",
@@ -152,6 +152,20 @@ ELSEWHERE = {
             "and these are what it measures, keeps and shows"
         ),
     ),
+    "io/test_file_system.py": (
+        "io/gfile io/open_files io/paths io/whole_files",
+        "each test is made with local files and with those of fsspec",
+    ),
+    "io/test_messages.py": (
+        "io/examples io/extras",
+        "the classes of tf.train, and what they need",
+    ),
+    "io/test_parsing.py": ("io/features", "they say what is parsed, and how"),
+    "io/test_raw.py": (
+        "io/byte_strings io/csv_records io/tensors",
+        "what strings stand for, and what is refused",
+    ),
+    "io/test_tfrecord.py": ("io/checksums io/inflating", "what TFRecords are made of"),
     "ops/test_written.py": (
         "core/late",
         "an op's call, and an operator's, is written when it is first called",

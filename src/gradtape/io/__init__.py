@@ -2,6 +2,8 @@
 
 # Written by `make names`: the decorators at the definitions say what is public.
 
+from gradtape.io import gfile
+from gradtape.io.csv_records import decode_csv
 from gradtape.io.examples import decode_json_example
 from gradtape.io.features import (
     FixedLenFeature,
@@ -16,10 +18,15 @@ from gradtape.io.parsing import (
     parse_single_example,
     parse_single_sequence_example,
 )
+from gradtape.io.raw import decode_base64, decode_compressed, decode_raw, encode_base64
+from gradtape.io.tensors import parse_tensor, serialize_tensor
 from gradtape.io.tfrecord import TFRecordOptions, TFRecordWriter
+from gradtape.io.whole_files import matching_files, read_file, write_file
 
 __all__ = [
     "FixedLenFeature", "FixedLenSequenceFeature", "RaggedFeature", "SparseFeature",
-    "TFRecordOptions", "TFRecordWriter", "VarLenFeature", "decode_json_example", "parse_example",
-    "parse_sequence_example", "parse_single_example", "parse_single_sequence_example",
+    "TFRecordOptions", "TFRecordWriter", "VarLenFeature", "decode_base64", "decode_compressed",
+    "decode_csv", "decode_json_example", "decode_raw", "encode_base64", "gfile", "matching_files",
+    "parse_example", "parse_sequence_example", "parse_single_example",
+    "parse_single_sequence_example", "parse_tensor", "read_file", "serialize_tensor", "write_file",
 ]  # fmt: skip

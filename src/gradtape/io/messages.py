@@ -50,7 +50,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 """By message, its fields: how many values, of which type, name and number."""
 
 _PACKAGE = "tensorflow"
-_KINDS = {"one": 1, "oneof": 1, "repeated": 3, "map": 3}
+_ONE, _MANY = 1, 3  # how protobuf says it
 _TYPES = {
     "double": 1, "float": 2, "int64": 3, "uint64": 4, "int32": 5, "bool": 8, "string": 9,
     "message": 11, "bytes": 12, "uint32": 13,
@@ -99,7 +99,8 @@ def _file(descriptors: Any) -> Any:
         message = file.message_type.add(name=name)
         for text in fields:
             kind, type_name, field_name, number = text.split()
-            field = message.field.add(name=field_name, number=int(number), label=_KINDS[kind])
+            label = _MANY if kind in ("repeated", "map") else _ONE
+            field = message.field.add(name=field_name, number=int(number), label=label)
             if kind == "oneof":
                 if not message.oneof_decl:
                     message.oneof_decl.add(name="kind")
@@ -119,9 +120,9 @@ def _add_entry(message: Any, field_name: str, type_name: str) -> str:
     own = "".join(word.capitalize() for word in field_name.split("_")) + "Entry"
     entry = message.nested_type.add(name=own)
     entry.options.map_entry = True
-    entry.field.add(name="key", number=1, label=1, type=_TYPES["string"])
+    entry.field.add(name="key", number=1, label=_ONE, type=_TYPES["string"])
     entry.field.add(
-        name="value", number=2, label=1, type=_TYPES["message"],
+        name="value", number=2, label=_ONE, type=_TYPES["message"],
         type_name=f".{_PACKAGE}.{type_name}",
     )  # fmt: skip
     return f"{message.name}.{own}"

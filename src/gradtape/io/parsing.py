@@ -394,8 +394,8 @@ def _by_index(rows: _Rows, maps: Sequence[Any], key: str, feature: SparseFeature
                     f"'{name}' has {0 if indices is None else indices.size} indices for {length} "
                     f"values of '{feature.value_key}'.",
                 )
-            outside = indices[(indices < 0) | (indices >= size)] if length else ()
-            if len(outside):
+            outside = indices[(indices < 0) | (indices >= size)] if length else np.empty(0)
+            if outside.size:
                 raise rows.error(
                     row, f"'{name}' has the index {outside[0]}, which is outside of size {size}."
                 )
@@ -447,9 +447,8 @@ def _steps(rows: _Rows, maps: Sequence[Any], key: str, dtype: dtypes.DType) -> l
     for row, lists in enumerate(maps):
         steps = None
         if key in lists:
-            where = lambda step: f"{key}[{step}]"
             steps = [
-                _values(rows, row, where(step), feature, wanted, dtype.numpy)
+                _values(rows, row, f"{key}[{step}]", feature, wanted, dtype.numpy)
                 for step, feature in enumerate(lists[key].feature)
             ]
         found.append(steps)

@@ -156,6 +156,10 @@ ELSEWHERE = {
         "io/gfile io/open_files io/paths io/whole_files",
         "each test is made with local files and with those of fsspec",
     ),
+    "io/test_images.py": (
+        "io/image_codecs io/png_files",
+        "an image goes through all of them",
+    ),
     "io/test_messages.py": (
         "io/examples io/extras",
         "the classes of tf.train, and what they need",

@@ -12,6 +12,18 @@ from gradtape.io.features import (
     SparseFeature,
     VarLenFeature,
 )
+from gradtape.io.image_codecs import (
+    decode_and_crop_jpeg,
+    decode_bmp,
+    decode_gif,
+    decode_image,
+    decode_jpeg,
+    decode_png,
+    encode_jpeg,
+    encode_png,
+    extract_jpeg_shape,
+    is_jpeg,
+)
 from gradtape.io.parsing import (
     parse_example,
     parse_sequence_example,
@@ -25,8 +37,10 @@ from gradtape.io.whole_files import matching_files, read_file, write_file
 
 __all__ = [
     "FixedLenFeature", "FixedLenSequenceFeature", "RaggedFeature", "SparseFeature",
-    "TFRecordOptions", "TFRecordWriter", "VarLenFeature", "decode_base64", "decode_compressed",
-    "decode_csv", "decode_json_example", "decode_raw", "encode_base64", "gfile", "matching_files",
-    "parse_example", "parse_sequence_example", "parse_single_example",
-    "parse_single_sequence_example", "parse_tensor", "read_file", "serialize_tensor", "write_file",
+    "TFRecordOptions", "TFRecordWriter", "VarLenFeature", "decode_and_crop_jpeg", "decode_base64",
+    "decode_bmp", "decode_compressed", "decode_csv", "decode_gif", "decode_image", "decode_jpeg",
+    "decode_json_example", "decode_png", "decode_raw", "encode_base64", "encode_jpeg", "encode_png",
+    "extract_jpeg_shape", "gfile", "is_jpeg", "matching_files", "parse_example",
+    "parse_sequence_example", "parse_single_example", "parse_single_sequence_example",
+    "parse_tensor", "read_file", "serialize_tensor", "write_file",
 ]  # fmt: skip

@@ -91,8 +91,8 @@ def _matches(pattern: str) -> list[str]:
     with file_errors(pattern):
         if remote:
             return sorted(map(remote.unstrip_protocol, remote.glob(pattern)))
-        # Python's own spelling of "none of these".
-        return sorted(python_glob.glob(pattern.replace("[^", "[!"), include_hidden=True))  # noqa: PTH207
+        own = pattern.replace("[^", "[!")  # Python's own spelling of "none of these"
+        return sorted(python_glob.glob(own, include_hidden=True))  # noqa: PTH207
 
 
 @published("io.gfile.listdir")

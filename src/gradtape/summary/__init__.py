@@ -1,0 +1,1 @@
+"""`tf.summary`: what TensorBoard shows."""

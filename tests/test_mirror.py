@@ -13,7 +13,7 @@ import gradtape
 
 SOURCES = Path(gradtape.__file__).parent
 TESTS = Path(__file__).parent
-FOLDERS = ("core", "engines", "transforms", "functions", "inspect", "io")
+FOLDERS = ("core", "engines", "transforms", "functions", "inspect", "io", "summary")
 AUTOGRAPH = [f"functions/autograph/{name}" for name in (
     "blocks", "branches", "builtins", "calls", "conversion", "fallback", "loop_variables", "loops",
     "marks", "operators", "prepare", "requests", "rows", "source", "truth", "values",
@@ -173,6 +173,10 @@ ELSEWHERE = {
     "ops/test_written.py": (
         "core/late",
         "an op's call, and an operator's, is written when it is first called",
+    ),
+    "summary/test_recording.py": (
+        "summary/experimental summary/kinds summary/state",
+        "what is written, when and at which step shows in what TensorBoard reads",
     ),
     "test_copies.py": (
         "functions/copying",

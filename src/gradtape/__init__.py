@@ -258,6 +258,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import quantization as quantization
     from gradtape import signal as signal
     from gradtape import sparse as sparse
+    from gradtape import summary as summary
     from gradtape import test as test
     from gradtape import testing as testing
     from gradtape import train as train

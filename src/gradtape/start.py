@@ -37,6 +37,7 @@ LOADED_WHEN_USED = (
     "quantization",
     "signal",
     "sparse",
+    "summary",
     "test",
     "testing",
     "train",

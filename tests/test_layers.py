@@ -36,6 +36,7 @@ LAYERS = (
     ("lookup",),
     ("io",),
     ("data",),
+    ("summary",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}

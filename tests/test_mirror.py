@@ -13,8 +13,9 @@ import gradtape
 
 SOURCES = Path(gradtape.__file__).parent
 TESTS = Path(__file__).parent
-FOLDERS = ("core", "engines", "transforms", "functions", "inspect", "compat")
-FOLDERS = ("core", "data", "engines", "transforms", "functions", "inspect")
+FOLDERS = (
+    "core", "data", "engines", "transforms", "functions", "inspect", "compat", "io", "summary",
+)  # fmt: skip
 AUTOGRAPH = [f"functions/autograph/{name}" for name in (
     "blocks", "branches", "builtins", "calls", "conversion", "fallback", "loop_variables", "loops",
     "marks", "operators", "prepare", "requests", "rows", "source", "truth", "values",
@@ -201,6 +202,24 @@ ELSEWHERE = {
             "and these are what it measures, keeps and shows"
         ),
     ),
+    "io/test_file_system.py": (
+        "io/gfile io/open_files io/paths io/whole_files",
+        "each test is made with local files and with those of fsspec",
+    ),
+    "io/test_images.py": (
+        "io/image_codecs io/png_files",
+        "an image goes through all of them",
+    ),
+    "io/test_messages.py": (
+        "io/examples io/extras",
+        "the classes of tf.train, and what they need",
+    ),
+    "io/test_parsing.py": ("io/features", "they say what is parsed, and how"),
+    "io/test_raw.py": (
+        "io/byte_strings io/csv_records io/tensors",
+        "what strings stand for, and what is refused",
+    ),
+    "io/test_tfrecord.py": ("io/checksums io/inflating", "what TFRecords are made of"),
     "ops/test_written.py": (
         "core/late",
         "an op's call, and an operator's, is written when it is first called",
@@ -208,6 +227,10 @@ ELSEWHERE = {
     "ragged/test_tensor.py": (
         "core/composite",
         "a RaggedTensor is such a composite, given to every public function",
+    ),
+    "summary/test_recording.py": (
+        "summary/experimental summary/kinds summary/state",
+        "what is written, when and at which step shows in what TensorBoard reads",
     ),
     "test_copies.py": (
         "functions/copying",

@@ -25,7 +25,11 @@ SHOWN = {
     "diastatic-malt": ("diastatic-malt", "AutoGraph: Python's `if` and `while` on Tensors"),
     "flatbuffers": ("flatbuffers", "`tf.saved_model`: programs in files"),
     "keras": ("Keras", "`tf.keras`"),
-    "google-crc32c": ("google-crc32c", "TensorFlow's checkpoints"),
+    "google-crc32c": ("google-crc32c", "the checksums of TFRecords and TensorFlow's checkpoints"),
+    "protobuf": ("protobuf", "`tf.train.Example`, serialized tensors"),
+    "pillow": ("Pillow", "images"),
+    "tensorboard": ("TensorBoard", "`tf.summary`"),
+    "fsspec": ("fsspec", "files of other file systems"),
 }
 """By requirement, its name in the table and what it is for."""
 
@@ -58,8 +62,10 @@ def requirements() -> dict[str, tuple[str, str]]:
     """By name, the bounds of each requirement, and the command that installs it."""
     extras = project()["optional-dependencies"]
     found = {}
-    for extra in ("", "xla", "keras", "io"):
+    for extra in ("", "xla", "keras", "io", "image", "tensorboard", "remote"):
         for requirement in extras[extra] if extra else project()["dependencies"]:
+            if requirement.startswith("gradtape["):
+                continue
             name, at_least, bounds = requirement.partition(">=")
             command = f"pip install '.[{extra}]'" if extra else "pip install ."
             found[name] = (at_least + bounds.replace(",", ", "), command)

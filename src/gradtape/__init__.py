@@ -261,6 +261,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import data as data
     from gradtape import experimental as experimental
     from gradtape import image as image
+    from gradtape import io as io
     from gradtape import lookup as lookup
     from gradtape import numpy as numpy
     from gradtape import profiler as profiler
@@ -270,6 +271,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import signal as signal
     from gradtape import sparse as sparse
     from gradtape import strings as strings
+    from gradtape import summary as summary
     from gradtape import sysconfig as sysconfig
     from gradtape import test as test
     from gradtape import testing as testing

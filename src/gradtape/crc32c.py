@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from gradtape.extras import needed_for
 
@@ -21,7 +22,7 @@ def crc32c(data: bytes, start: int = 0) -> int:
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
     """
-    return _extend()(start, data)
+    return _package().extend(start, data)
 
 
 def masked(checksum: int) -> int:
@@ -34,9 +35,11 @@ def masked_crc32c(data: bytes) -> int:
     return masked(crc32c(data))
 
 
+def checksum_function() -> Callable[[bytes], int]:
+    """The function that computes the checksum of bytes, for those who call it often."""
+    return _package().value
+
+
 @cache
-def _extend() -> Callable[[int, bytes], int]:
-    extend: Callable[[int, bytes], int] = needed_for(
-        "A checkpoint or a record of TensorFlow's", "google_crc32c", "io"
-    ).extend
-    return extend
+def _package() -> Any:
+    return needed_for("A TFRecord or a checkpoint of TensorFlow's", "google_crc32c", "io")

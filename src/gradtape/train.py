@@ -15,6 +15,17 @@ from gradtape.api.tensorflow.checkpoint.reader import (
 )
 from gradtape.api.tensorflow.checkpoint.state_file import latest_checkpoint
 from gradtape.api.tensorflow.moving_average import ExponentialMovingAverage
+from gradtape.io.examples import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     from gradtape.absent import absent_from as _absent_from
@@ -22,7 +33,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     __getattr__ = _absent_from(__name__)
 
 __all__ = [
-    "Checkpoint", "CheckpointManager", "ExponentialMovingAverage", "checkpoints_iterator",
-    "get_checkpoint_state", "latest_checkpoint", "list_variables", "load_checkpoint",
-    "load_variable",
+    "BytesList", "Checkpoint", "CheckpointManager", "Example", "ExponentialMovingAverage",
+    "Feature", "FeatureList", "FeatureLists", "Features", "FloatList", "Int64List",
+    "SequenceExample", "checkpoints_iterator", "get_checkpoint_state", "latest_checkpoint",
+    "list_variables", "load_checkpoint", "load_variable",
 ]  # fmt: skip

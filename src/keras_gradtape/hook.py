@@ -420,10 +420,27 @@ def taking_strings(source: str | bytes, module: str) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
+class _WithSummaries(SourceFileLoader):
+    """Loads Keras's TensorBoard callback, and has it write with gradtape's summaries where Keras
+    would import TensorFlow.
+    """
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        if module.backend.backend() == BACKEND:
+            own = import_module(f"{_HERE}.tensorboard")
+            module.TensorBoard = own.with_summaries(  # type: ignore[attr-defined]
+                _needed(module, "TensorBoard")
+            )
+            _needed(module, "keras_model_summary")
+            module.keras_model_summary = own.keras_model_summary  # type: ignore[attr-defined]
+
+
 _LOADERS: dict[str, type[SourceFileLoader]] = {
     "keras.src.backend.config": _Chosen,
     "keras.src.backend.common.dtypes": _Wide,
     "keras.src.trainers.data_adapters.array_slicing": _TakingStrings,
+    "keras.src.callbacks.tensorboard": _WithSummaries,
     "keras.src.utils.rng_utils": _Seeding,
     **{f"keras.src.layers.preprocessing.{name}": _OnGradtape for name in (
         "discretization", "hashed_crossing", "hashing", "index_lookup", "integer_lookup",

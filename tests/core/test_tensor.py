@@ -620,3 +620,16 @@ def test_a_number_too_large_is_infinite_without_a_warning(way):
 def test_infinities_and_nan_of_python_stay():
     found = [tf.constant(value).numpy() for value in (float("inf"), -float("inf"), float("nan"))]
     np.testing.assert_array_equal(found, np.array([np.inf, -np.inf, np.nan], np.float32))
+
+
+@pytest.mark.parametrize("empty", [[], [[], []], np.zeros((0, 3))])
+def test_a_tensor_of_strings_without_elements(empty):
+    x = tf.constant(empty, tf.string)
+    assert x.dtype == tf.string
+    assert x.shape == np.shape(empty)
+    assert tf.constant(x.numpy(), tf.string).shape == x.shape
+
+
+def test_bytes_that_are_no_text_beside_text():
+    x = tf.constant(["a", b"\xff", "ü"])
+    assert x.numpy().tolist() == [b"a", b"\xff", "ü".encode()]

@@ -47,10 +47,6 @@ REFUSING = {
     "rnn.gru": "what the quick loop cannot do, which Keras then does itself",
     "rnn.bidirectional_lstm": "Keras runs one direction after the other",
     "rnn.bidirectional_gru": "Keras runs one direction after the other",
-    "tensorboard.start_trace": "profiles of compiled programs are JAX's business",
-    "tensorboard.stop_trace": "profiles of compiled programs are JAX's business",
-    "tensorboard.start_batch_trace": "profiles of compiled programs are JAX's business",
-    "tensorboard.stop_batch_trace": "profiles of compiled programs are JAX's business",
 }
 """The functions in which NotImplementedError is raised, and for what."""
 

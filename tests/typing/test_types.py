@@ -30,10 +30,11 @@ CHECKERS = ("mypy", "basedpyright")
 
 NAMESPACES = (
     "gradtape", "gradtape.array_api", "gradtape.autodiff", "gradtape.bitwise", "gradtape.debugging",
-    "gradtape.experimental.numpy", "gradtape.image", "gradtape.linalg", "gradtape.math",
+    "gradtape.experimental.numpy", "gradtape.image", "gradtape.io", "gradtape.io.gfile",
+    "gradtape.linalg", "gradtape.math",
     "gradtape.nest", "gradtape.nn", "gradtape.numpy", "gradtape.numpy.fft", "gradtape.numpy.linalg",
     "gradtape.quantization", "gradtape.random", "gradtape.signal", "gradtape.sparse",
-    "gradtape.test", "gradtape.testing", "gradtape.train",
+    "gradtape.summary", "gradtape.test", "gradtape.testing", "gradtape.train",
 )  # fmt: skip
 
 ANYTHING = {

@@ -55,6 +55,8 @@ def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = 
         )
     try:
         array = np.array(value)
+    except UnicodeDecodeError:  # bytes that are no text, beside text
+        array = np.array(value, object)
     except ValueError as error:
         raise ValueError(
             f"{argument}: cannot convert {_short(value)} to a tensor; its rows have different "

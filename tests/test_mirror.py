@@ -211,7 +211,7 @@ ELSEWHERE = {
         "an image goes through all of them",
     ),
     "io/test_messages.py": (
-        "io/examples io/extras",
+        "io/examples",
         "the classes of tf.train, and what they need",
     ),
     "io/test_parsing.py": ("io/features", "they say what is parsed, and how"),
@@ -219,7 +219,7 @@ ELSEWHERE = {
         "io/byte_strings io/csv_records io/tensors",
         "what strings stand for, and what is refused",
     ),
-    "io/test_tfrecord.py": ("io/checksums io/inflating", "what TFRecords are made of"),
+    "io/test_tfrecord.py": ("io/inflating", "what TFRecords are made of"),
     "ops/test_written.py": (
         "core/late",
         "an op's call, and an operator's, is written when it is first called",

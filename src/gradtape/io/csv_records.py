@@ -13,6 +13,7 @@ from gradtape import dtypes, errors
 from gradtape.api.tensorflow.arguments import TensorLike, as_list
 from gradtape.convert import array_of, on_host, to_array
 from gradtape.core.tensor import Tensor
+from gradtape.engines.numpy.engine import Quiet
 from gradtape.io.byte_strings import strings
 from gradtape.published import published
 
@@ -152,7 +153,7 @@ class _Column:
 
     def tensor(self, values: list[Any], shape: tuple[int, ...]) -> Tensor:
         array: Any = np.empty(len(values), self.dtype.numpy)
-        with np.errstate(over="ignore"):  # what is too large is infinite
+        with Quiet():  # what is too large is infinite
             array[:] = values
         return Tensor(array.reshape(shape))
 

@@ -7,8 +7,6 @@ What a file says of its size is checked before memory is asked for.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -47,28 +45,35 @@ def kind_of(data: bytes, function: str) -> str:
     )
 
 
-@contextmanager
-def _reading(data: bytes, function: str, kind: str) -> Iterator[Any]:
+# Pillow's plugins raise these for files that are not as they should be.
+_UNREADABLE = (
+    DamagedImageError, OSError, SyntaxError, ValueError, TypeError, IndexError, KeyError, EOFError,
+    OverflowError, AssertionError, AttributeError,
+)  # fmt: skip
+
+
+class _Reading:
     """A block in which Pillow reads an image: what it raises names the function and the image."""
-    library = needed_for(function, "PIL.Image", "image")
-    bombs = (library.DecompressionBombError, library.DecompressionBombWarning)
-    try:
-        yield library
-    except errors.OpError:
-        raise
-    except bombs as error:
-        raise errors.invalid_argument(
-            f"{function}: this {kind} image is too large: {error}"
-        ) from error
-    # Pillow's plugins raise these for files that are not as they should be.
-    except (
-        DamagedImageError, OSError, SyntaxError, ValueError, TypeError, IndexError, KeyError,
-        EOFError, OverflowError, AssertionError, AttributeError, library.UnidentifiedImageError,
-    ) as error:  # fmt: skip
-        raise errors.invalid_argument(
-            f"{function}: this {kind} image of {len(data)} bytes cannot be read: "
-            f"{str(error).rstrip('.') or type(error).__name__}."
-        ) from error
+
+    def __init__(self, data: bytes, function: str, kind: str) -> None:
+        self._size, self._function, self._kind = len(data), function, kind
+
+    def __enter__(self) -> Any:
+        self._library = needed_for(self._function, "PIL.Image", "image")
+        return self._library
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        library = self._library
+        what = f"{self._function}: this {self._kind} image"
+        if isinstance(error, errors.OpError):
+            return
+        if isinstance(error, (library.DecompressionBombError, library.DecompressionBombWarning)):
+            raise errors.invalid_argument(f"{what} is too large: {error}") from error
+        if isinstance(error, (*_UNREADABLE, library.UnidentifiedImageError)):
+            raise errors.invalid_argument(
+                f"{what} of {self._size} bytes cannot be read: "
+                f"{str(error).rstrip('.') or type(error).__name__}."
+            ) from error
 
 
 def _opened(library: Any, data: bytes, kind: str) -> Any:
@@ -117,7 +122,7 @@ def _grey(pixels: Any) -> Any:
 
 def png_pixels(data: bytes, channels: int, function: str) -> Any:
     """The pixels of a PNG file."""
-    with _reading(data, function, "PNG") as library:
+    with _Reading(data, function, "PNG") as library:
         width, height, depth, kind = png_files.header(data)
         _require_size(width, height, 4, 2 if depth == 16 else 1)
         png_files.check_chunks(data)
@@ -151,7 +156,7 @@ def jpeg_pixels(
     """The pixels of a JPEG file, of which every `ratio`-th is wanted."""
     if channels == 4:
         raise errors.invalid_argument(f"{function}: a JPEG image cannot have channels=4.")
-    with _reading(data, function, "JPEG") as library:
+    with _Reading(data, function, "JPEG") as library:
         # Where a file is cut off, its end can be put there: what is missing is grey.
         image = _opened(library, data + b"\xff\xd9" if recover else data, "JPEG")
         width, height = image.size
@@ -170,7 +175,7 @@ def jpeg_pixels(
 
 def jpeg_shape(data: bytes, function: str) -> tuple[int, int, int]:
     """The height, the width and the number of channels of a JPEG file."""
-    with _reading(data, function, "JPEG") as library:
+    with _Reading(data, function, "JPEG") as library:
         image = _opened(library, data, "JPEG")
         width, height = image.size
         return height, width, len(image.getbands())
@@ -182,7 +187,7 @@ def bmp_pixels(data: bytes, channels: int, function: str) -> Any:
         raise errors.invalid_argument(
             f"{function}: channels must be 0, 3 or 4 for a BMP image, got 1."
         )
-    with _reading(data, function, "BMP") as library:
+    with _Reading(data, function, "BMP") as library:
         image = _opened(library, data, "BMP")
         width, height = image.size
         _require_size(width, height, 4)
@@ -196,7 +201,7 @@ def bmp_pixels(data: bytes, channels: int, function: str) -> Any:
 
 def gif_frames(data: bytes, function: str, *, only_first: bool = False) -> Any:
     """The frames of a GIF file, [frames, height, width, 3]; what is transparent is black."""
-    with _reading(data, function, "GIF") as library:
+    with _Reading(data, function, "GIF") as library:
         count = _frames_in(data)
         image = _opened(library, data, "GIF")
         width, height = image.size

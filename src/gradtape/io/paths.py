@@ -8,8 +8,6 @@ import errno
 import io
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, BinaryIO, TypeAlias, cast
 
 from gradtape import errors
@@ -90,13 +88,18 @@ def open_binary(path: str, mode: str = "rb", *, buffering: int = -1) -> BinaryIO
         return cast("BinaryIO", io.open(path, mode, buffering=buffering))  # noqa: UP020
 
 
-@contextmanager
-def file_errors(path: str) -> Iterator[None]:
+class file_errors:  # noqa: N801 - it reads as what it does: `with file_errors(path):`
     """A block in which Python's errors of files become TensorFlow's, which name the file."""
-    try:
-        yield
-    except OSError as error:
-        raise as_tensorflows(error, path) from error
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        """Nothing begins here that would have to end."""
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, OSError):
+            raise as_tensorflows(error, self._path) from error
 
 
 def as_tensorflows(error: OSError, path: str) -> errors.OpError:

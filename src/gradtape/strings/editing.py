@@ -8,6 +8,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.core.tensor import Tensor
+from gradtape.engines.numpy.engine import Quiet
 from gradtape.errors import invalid_argument
 from gradtape.published import published
 from gradtape.ragged.tensor import RaggedTensor
@@ -201,7 +202,7 @@ def _number(text: bytes, wanted: dtypes.DType) -> Any:
             raise ValueError(plain)  # Python takes it
         if wanted.is_floating:
             hexadecimal = plain.lstrip("+-").lower().startswith("0x")
-            with np.errstate(over="ignore"):
+            with Quiet():
                 return wanted.numpy.type(float.fromhex(plain) if hexadecimal else float(plain))
         found = int(plain)
         limits = np.iinfo(wanted.numpy)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines.numpy.engine import Quiet
+
 Words = Any
 """A uint64 for each string, as an array."""
 
@@ -23,7 +25,7 @@ def hashes(texts: Sequence[bytes], of_equal_lengths: Callable[[Any], Words]) -> 
     for i, text in enumerate(texts):
         places[len(text)].append(i)
     found = np.empty(len(texts), np.uint64)
-    with np.errstate(over="ignore"):
+    with Quiet():
         for length, where in places.items():
             joined = b"".join(texts[i] for i in where)
             rows = np.frombuffer(joined, np.uint8).reshape(len(where), length)
@@ -177,7 +179,7 @@ def hash64(rows: Any) -> Words:
 
 def combined(first: Words, second: Words) -> Words:
     """One fingerprint of two, in their order."""
-    with np.errstate(over="ignore"):
+    with Quiet():
         found = (first ^ _M ^ (_mixed(second * _M) * _M)) * _M
         return _mixed(_mixed(found) * _M)
 

@@ -14,6 +14,7 @@ from gradtape import dtypes, errors
 from gradtape.api.tensorflow.arguments import TensorLike, as_int
 from gradtape.api.tensorflow.image.color import convert_image_dtype
 from gradtape.core.tensor import Tensor
+from gradtape.engines.numpy.engine import Quiet
 from gradtape.io import png_files
 from gradtape.published import published
 from gradtape.summary.recording import STRING, record, tag_of
@@ -91,7 +92,7 @@ def _counted(array: Any, count: int) -> Any:
         found[:, :2] = high
         found[-1, 2] = values.size
         return found
-    with np.errstate(invalid="ignore"):  # of infinite numbers
+    with Quiet():  # of infinite numbers
         edges = np.linspace(low, high, count + 1)
     found[:, 0], found[:, 1] = edges[:-1], edges[1:]
     if np.isfinite(low) and np.isfinite(high):

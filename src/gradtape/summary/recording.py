@@ -7,8 +7,7 @@ writer, that of the call that was traced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,10 +109,7 @@ def _told(value: bool) -> Tensor:
 
 
 @published("summary.experimental.summary_scope")
-@contextmanager
-def summary_scope(
-    name: str, default_name: str = "summary", values: Any = None
-) -> Iterator[tuple[str, str]]:
+class summary_scope(name_scope):  # noqa: N801 - TensorFlow's name
     """A block with the tag that a summary of this name has, which begins with the name scopes
     around it, and the scope of its ops.
 
@@ -122,11 +118,16 @@ def summary_scope(
     ...     print(tag, scope)
     model/loss model/loss/
     """
-    own = name or default_name
-    if not isinstance(own, str):
-        raise TypeError(f"A summary's name must be a string, got {name!r}.")
-    with name_scope(own) as scope:
-        yield scope.removesuffix("/"), scope
+
+    def __init__(self, name: str, default_name: str = "summary", values: Any = None) -> None:
+        own = name or default_name
+        if not isinstance(own, str):
+            raise TypeError(f"A summary's name must be a string, got {name!r}.")
+        super().__init__(own)
+
+    def __enter__(self) -> tuple[str, str]:  # type: ignore[override]
+        scope = super().__enter__()
+        return scope.removesuffix("/"), scope
 
 
 # Writing

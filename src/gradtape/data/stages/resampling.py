@@ -11,6 +11,7 @@ from gradtape import dtypes
 from gradtape.convert import as_tensor
 from gradtape.data.calling import UsersFunction
 from gradtape.data.stage import UNKNOWN, RandomStage, Run, Stage, StageIterator
+from gradtape.engines.numpy.engine import Quiet
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorSpec
 
@@ -89,7 +90,7 @@ class _Accepted(StageIterator):
         """How likely an element of a class is to be kept."""
         initial = self._stage.initial
         known = self._seen / self._seen.sum() if initial is None else initial
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with Quiet():
             ratios = np.where(known > 0, self._stage.target / known, 0.0)
         largest = ratios.max()
         return float(ratios[number] / largest) if largest else 0.0

@@ -20,7 +20,7 @@ from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.collector import call_uncollected
-from gradtape.engines.xla.programs import UnpreparedError
+from gradtape.engines.xla.programs import UnpreparedError, is_inside_another
 from gradtape.functions.staging import Part, Spared
 
 Shortcut = Callable[[Sequence[Any]], Any]
@@ -118,11 +118,12 @@ def _writing_shortcut(
                     disturbed = writes.after(dict(zip(places, taken, strict=True)))
                     found = run.on_copies([*map(_its_array, args), *taken, *large], disturbed)
             except Exception as error:
-                if (
-                    done
-                    or not (isinstance(error, _ABOUT_ARGUMENTS) or xla_engine.is_gone(error))
-                    or _is_of_a_handler(error)
-                ):
+                about_the_call = (
+                    isinstance(error, _ABOUT_ARGUMENTS)
+                    or xla_engine.is_gone(error)
+                    or is_inside_another(error)
+                )
+                if done or not about_the_call or _is_of_a_handler(error):
                     raise
                 return NOT_RUN  # the long way raises it again, if it is not about the arguments
         return pack(held_tensors(found))

@@ -12,8 +12,14 @@ from packaging.version import Version
 
 import gradtape
 
-HEAVY = {"jax", "jaxlib", "keras", "scipy", "tensorflow", "torch", "matplotlib"}
-LATER = {"optree", "logging", "dataclasses", "concurrent", "multiprocessing", "asyncio"}
+HEAVY = {
+    "jax", "jaxlib", "keras", "scipy", "tensorflow", "torch", "matplotlib", "PIL", "google",
+    "google_crc32c", "tensorboard", "fsspec", "safetensors",
+}  # fmt: skip
+LATER = {
+    "optree", "logging", "dataclasses", "concurrent", "multiprocessing", "asyncio", "pathlib",
+    "html", "urllib", "difflib",
+}  # fmt: skip
 
 
 def modules_after(code):
@@ -42,6 +48,24 @@ def test_import_brings_in_nothing_heavy():
     assert {"gradtape", "numpy"} <= found
     assert not found & HEAVY
     assert not found & (LATER - modules_after("import numpy"))
+
+
+def test_import_brings_in_no_namespace_that_is_loaded_when_used():
+    code = """
+import sys
+import gradtape as tf
+from gradtape.start import FOUND_WHEN_USED, LOADED_WHEN_USED
+both = {f"gradtape.{name}" for name in LOADED_WHEN_USED} | set(FOUND_WHEN_USED.values())
+assert not both & set(sys.modules), both & set(sys.modules)
+for name, module in FOUND_WHEN_USED.items():
+    assert name in dir(tf)
+    assert name not in vars(tf)
+    assert getattr(tf, name) is getattr(sys.modules[module], name)
+    assert vars(tf)[name] is getattr(tf, name)
+assert not isinstance(tf.constant(1.0), tf.RaggedTensor)
+assert isinstance(tf.ragged.constant([[1], []]), tf.RaggedTensor)
+"""
+    modules_after(code)
 
 
 def test_a_gradient_brings_in_nothing_heavy():

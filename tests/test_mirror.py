@@ -111,6 +111,10 @@ ELSEWHERE = {
         "data/stages/combining data/stages/counting data/stages/shuffling",
         "random chains of them, by rows and one by one",
     ),
+    "data/test_ragged_batching.py": (
+        "data/stages/ragged_batching",
+        "RaggedTensors and text show in whole pipelines, as for the stages beside it",
+    ),
     "data/test_block_files.py": ("data/stages/storing", "what is written is read again"),
     "functions/autograph/test_autograph.py": (
         " ".join(AUTOGRAPH),

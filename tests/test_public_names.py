@@ -243,6 +243,22 @@ def test_the_root_loads_some_namespaces_when_they_are_used(names, package):
     assert root.endswith('__all__ = ["math", "sin"]\n')
 
 
+def test_the_root_finds_some_names_when_they_are_used(names, package):
+    start = package / "start.py"
+    start.write_text(
+        'LOADED_WHEN_USED = ("signal",)\nFOUND_WHEN_USED = {"sin": "gradtape.api"}\n',
+        encoding="utf-8",
+    )
+    root = names.namespaces(package)[package / "__init__.py"]
+    assert "\nfrom gradtape import math\n\nif " in root
+    assert "    from gradtape.api import sin as sin\n" in root
+    assert root.endswith('__all__ = ["math", "sin"]\n')
+    source = start.read_text(encoding="utf-8")
+    start.write_text(source.replace("gradtape.api", "gradtape.math"), encoding="utf-8")
+    with pytest.raises(names.NamesError, match=r"'sin' is not published by gradtape\.math"):
+        names.namespaces(package)
+
+
 def test_long_lists_are_wrapped_as_ruff_wants_them(names, package):
     defined = [f"name{number}" for number in range(40)]
     (package / "many.py").write_text(

@@ -10,7 +10,7 @@ import re
 import sys
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,22 +111,27 @@ def _place(value: ast.expr, imported: dict[str, str], module: str) -> Place:
 
 
 class Later(NamedTuple):
-    """The namespaces that `gradtape` imports when they are first used: its own, and Keras's."""
+    """What `gradtape` imports when it is first used: its own namespaces and Keras's, and names with
+    their modules.
+    """
 
     own: Sequence[str]
     of_keras: Sequence[str]
+    names: Mapping[str, str]
 
 
 def loaded_when_used(package: Path = PACKAGE) -> Later:
-    """What `start.py` says of the namespaces that are not imported at once."""
-    found = {}
+    """What `start.py` says of what is not imported at once."""
+    found, names = {}, {}
     for statement in ast.parse((package / "start.py").read_text(encoding="utf-8")).body:
         match statement:
             case ast.Assign([ast.Name("LOADED_WHEN_USED" | "OF_KERAS" as name)], value):
                 found[name] = sorted(ast.literal_eval(value))
+            case ast.Assign([ast.Name("FOUND_WHEN_USED")], value):
+                names = ast.literal_eval(value)
     if "LOADED_WHEN_USED" not in found:
         raise NamesError(f"{package / 'start.py'} has no LOADED_WHEN_USED.")
-    return Later(found["LOADED_WHEN_USED"], found.get("OF_KERAS", ()))
+    return Later(found["LOADED_WHEN_USED"], found.get("OF_KERAS", ()), names)
 
 
 # Writing
@@ -143,6 +148,9 @@ def namespaces(package: Path = PACKAGE) -> dict[Path, str]:
         parent, _, name = module.rpartition(".")
         members[parent][name] = Place(f"gradtape.{parent}".rstrip("."), name)
     later = loaded_when_used(package)
+    for name, module in later.names.items():
+        if members[""].get(name) != Place(module, name):
+            raise NamesError(f"FOUND_WHEN_USED of start.py: {name!r} is not published by {module}.")
     return {
         (path := _file(package, name)): _text(path, name, found, later)
         for name, found in members.items()
@@ -173,7 +181,8 @@ def _text(path: Path, namespace: str, members: dict[str, Place], later: Later) -
     listed = {name: place for name, place in members.items() if namespace or name not in later.own}
     after = ABSENT if namespace else _root(later)
     before = "import typing as _typing\n\n"
-    return f"{opening}\n\n{NOTICE}\n\n{before}{_imports(listed)}{after}\n{_all(listed)}"
+    now = {name: place for name, place in listed.items() if namespace or name not in later.names}
+    return f"{opening}\n\n{NOTICE}\n\n{before}{_imports(now)}{after}\n{_all(listed)}"
 
 
 def _root(later: Later) -> str:
@@ -182,10 +191,13 @@ def _root(later: Later) -> str:
     """
     modules = "".join(f"    from gradtape import {name} as {name}\n" for name in later.own)
     of_keras = "".join(f"    from gradtape.start import {n} as {n}\n" for n in later.of_keras)
+    below = sorted(f"    from {m} import {n} as {n}\n" for n, m in later.names.items())
+    before = "".join(line for line in below if line < "    from gradtape.start")
+    after = "".join(line for line in below if line > "    from gradtape.start")
     return f"""
 if _typing.TYPE_CHECKING:
-{modules}    from gradtape.start import __version__ as __version__
-{of_keras}else:
+{modules}{before}    from gradtape.start import __version__ as __version__
+{of_keras}{after}else:
     from gradtape.start import __dir__ as __dir__
     from gradtape.start import __getattr__ as __getattr__
 """

@@ -6,7 +6,7 @@ import typing as _typing
 
 from numpy import newaxis
 
-from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, ragged, random
+from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
 from gradtape.api.tensorflow.arithmetic import realdiv, truncatediv, truncatemod
 from gradtape.api.tensorflow.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
 from gradtape.api.tensorflow.complex_numbers import complex
@@ -231,11 +231,8 @@ from gradtape.functions.control_flow import (
 )
 from gradtape.functions.decorator import function
 from gradtape.inspect.profile import profile
-from gradtape.ragged.spec import RaggedTensorSpec
-from gradtape.ragged.tensor import RaggedTensor
 from gradtape.shapes import TensorShape, TensorSpec
 from gradtape.start import install_as_tensorflow
-from gradtape.strings.joining import as_string
 from gradtape.transforms.custom_gradient import custom_gradient, grad_pass_through
 from gradtape.transforms.functional import (
     diag_hessian,
@@ -266,6 +263,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import numpy as numpy
     from gradtape import profiler as profiler
     from gradtape import quantization as quantization
+    from gradtape import ragged as ragged
     from gradtape import raw_ops as raw_ops
     from gradtape import saved_model as saved_model
     from gradtape import signal as signal
@@ -278,6 +276,8 @@ if _typing.TYPE_CHECKING:
     from gradtape import train as train
     from gradtape import types as types
     from gradtape import version as version
+    from gradtape.ragged.spec import RaggedTensorSpec as RaggedTensorSpec
+    from gradtape.ragged.tensor import RaggedTensor as RaggedTensor
     from gradtape.start import __version__ as __version__
     from gradtape.start import activations as activations
     from gradtape.start import initializers as initializers
@@ -286,6 +286,7 @@ if _typing.TYPE_CHECKING:
     from gradtape.start import metrics as metrics
     from gradtape.start import optimizers as optimizers
     from gradtape.start import regularizers as regularizers
+    from gradtape.strings.joining import as_string as as_string
 else:
     from gradtape.start import __dir__ as __dir__
     from gradtape.start import __getattr__ as __getattr__
@@ -315,8 +316,8 @@ __all__ = [
     "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply", "name_scope", "negative",
     "nest", "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal", "numpy_function",
     "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pow", "print", "profile",
-    "py_function", "ragged", "random", "random_normal_initializer", "random_uniform_initializer",
-    "range", "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
+    "py_function", "random", "random_normal_initializer", "random_uniform_initializer", "range",
+    "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
     "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat",
     "required_space_to_batch_paddings", "reshape", "reverse", "reverse_sequence", "roll", "round",
     "saturate_cast", "scalar_mul", "scan", "scatter_nd", "searchsorted", "sequence_mask", "shape",

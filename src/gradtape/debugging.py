@@ -24,6 +24,10 @@ from gradtape.api.tensorflow.debugging.check_numerics import (
     disable_check_numerics,
     enable_check_numerics,
 )
+from gradtape.api.tensorflow.debugging.device_placement import (
+    get_log_device_placement,
+    set_log_device_placement,
+)
 from gradtape.api.tensorflow.debugging.nonfinite import why_nonfinite
 from gradtape.api.tensorflow.debugging.printing import (
     Assert,
@@ -42,7 +46,6 @@ from gradtape.api.tensorflow.debugging.printing import (
     assert_rank,
     check_numerics,
 )
-from gradtape.api.tensorflow.execution import get_log_device_placement, set_log_device_placement
 from gradtape.inspect.explanation import Cause, Explanation, Reason
 from gradtape.inspect.hints import disable_hints, enable_hints
 from gradtape.inspect.nonfinite import NonFinite

@@ -42,6 +42,7 @@ LOADED_WHEN_USED = (
     "numpy",
     "profiler",
     "quantization",
+    "ragged",
     "raw_ops",
     "saved_model",
     "signal",
@@ -56,6 +57,16 @@ LOADED_WHEN_USED = (
     "version",
 )
 """Namespaces that few programs use, which keeps `import gradtape` short.
+
+Read by `tools/names.py`.
+"""
+
+FOUND_WHEN_USED = {
+    "RaggedTensor": "gradtape.ragged.tensor",
+    "RaggedTensorSpec": "gradtape.ragged.spec",
+    "as_string": "gradtape.strings.joining",
+}
+"""Names of `gradtape` itself that are defined in such namespaces, and their modules.
 
 Read by `tools/names.py`.
 """
@@ -113,6 +124,10 @@ def __getattr__(name: str) -> object:
     """
     if name == "__version__":
         return import_module("gradtape.api.tensorflow.library").full_version()
+    if name in FOUND_WHEN_USED:
+        found = getattr(import_module(FOUND_WHEN_USED[name]), name)
+        vars(import_module("gradtape"))[name] = found  # the next use asks nobody
+        return found
     if name in LOADED_WHEN_USED or name in OF_KERAS:
         try:
             return import_module(f"gradtape.{name}")

@@ -5,8 +5,6 @@ Pipelines are compared with TensorFlow's own in tests_tf/test_data.py.
 
 import gc
 import gzip
-import sys
-import types
 import weakref
 import zlib
 from collections import namedtuple
@@ -70,7 +68,9 @@ ERRORS = [
     (lambda: D.range(3).reduce(0, lambda s, n: n), "must have dtype int32, got int64"),
     (lambda: values(D.from_tensors([1]).unbatch().unbatch()), "same number of rows"),
     (lambda: values(D.from_tensors(([1], [1, 2])).unbatch()), r"element 0.*\[1\], \[2\]"),
-    (lambda: D.range(3).ragged_batch(2), "use padded_batch"),
+    (lambda: D.range(3).ragged_batch(0), "ragged_batch: batch_size must be"),
+    (lambda: D.range(3).ragged_batch(2, row_splits_dtype=tf.float32), "row_splits_dtype must be"),
+    (lambda: D.range(3).sparse_batch(2, [3]), "use padded_batch"),
     (lambda: D.range(3).shard(2, 5), "from 0 to 1"),
     (lambda: D.sample_from_datasets([D.range(3)], [0.0]), "not all 0"),
     (lambda: D.sample_from_datasets([]), "at least one dataset"),
@@ -332,24 +332,59 @@ def test_records_of_a_wrong_length(tmp_path):
     assert values(records) == [b"ab", b"bc"]
 
 
-def test_tf_records_come_from_the_reader_of_records(monkeypatch):
-    """With a stand-in for the reader, which says what it was asked for."""
-    stand_in = types.ModuleType("gradtape.io.tfrecord")
-    asked = []
+def records_in(path, *records, compression=""):
+    with tf.io.TFRecordWriter(str(path), compression) as writer:
+        for record in records:
+            writer.write(record)
+    return str(path)
 
-    def read_records(path, compression_type=""):
-        asked.append((path, compression_type))
-        yield path.encode()
-        yield b"2"
 
-    stand_in.read_records = read_records
-    monkeypatch.setitem(sys.modules, "gradtape.io", types.ModuleType("gradtape.io"))
-    monkeypatch.setitem(sys.modules, "gradtape.io.tfrecord", stand_in)
-    dataset = tf.data.TFRecordDataset(["x", "y"], compression_type="GZIP")
-    assert values(dataset) == [b"x", b"2", b"y", b"2"]
-    assert asked == [("x", "GZIP"), ("y", "GZIP")]
-    beside = tf.data.TFRecordDataset(["x", "y"], num_parallel_reads=2)
-    assert values(beside) == [b"x", b"y", b"2", b"2"]
+@pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB"])
+def test_tf_records_of_several_files(tmp_path, compression):
+    files = [
+        records_in(tmp_path / name, name.encode(), b"", b"2", compression=compression)
+        for name in "xy"
+    ]
+    dataset = tf.data.TFRecordDataset(files, compression_type=compression)
+    assert values(dataset) == [b"x", b"", b"2", b"y", b"", b"2"]
+    assert values(dataset.batch(4)) == [[b"x", b"", b"2", b"y"], [b"", b"2"]]
+    beside = tf.data.TFRecordDataset(files, compression_type=compression, num_parallel_reads=2)
+    assert values(beside) == [b"x", b"y", b"", b"", b"2", b"2"]
+    woven = D.from_tensor_slices(files).interleave(
+        lambda name: tf.data.TFRecordDataset(name, compression), cycle_length=2, block_length=2
+    )
+    assert values(woven) == [b"x", b"", b"y", b"", b"2", b"2"]
+
+
+def damaged(tmp_path):
+    """A file of three records, of which the second is damaged at byte 17."""
+    path = tmp_path / "damaged"
+    records_in(path, b"a", b"b", b"c")
+    data = bytearray(path.read_bytes())
+    data[17 + 12] ^= 0xFF
+    path.write_bytes(data)
+    return str(path)
+
+
+def test_a_damaged_record_is_named_and_the_next_file_is_read(tmp_path):
+    files = [damaged(tmp_path), records_in(tmp_path / "whole", b"d")]
+    elements = iter(tf.data.TFRecordDataset(files))
+    assert next(elements).numpy() == b"a"
+    with pytest.raises(tf.errors.DataLossError, match="damaged: the record at byte 17 is damaged"):
+        next(elements)
+    assert next(elements).numpy() == b"d"
+    assert next(elements, None) is None
+    assert values(tf.data.TFRecordDataset(files).ignore_errors()) == [b"a", b"d"]
+    assert values(tf.data.TFRecordDataset(files).prefetch(2).ignore_errors()) == [b"a", b"d"]
+
+
+def test_a_pipeline_can_be_closed_after_a_damaged_record(tmp_path):
+    elements = iter(tf.data.TFRecordDataset([damaged(tmp_path)] * 2).prefetch(1))
+    next(elements)
+    with pytest.raises(tf.errors.DataLossError):
+        next(elements)
+    elements.close()
+    assert next(elements, None) is None
 
 
 def test_files_are_listed_in_random_order_unless_told_not_to(tmp_path):

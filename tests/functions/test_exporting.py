@@ -56,3 +56,29 @@ def test_a_rule_that_reads_a_variable():
 def test_kinds_that_are_refused(specs, said):
     with pytest.raises(ValueError, match=said):
         export(tf.function(lambda *xs: xs[0] * float(sum(xs[0].shape) ** 2)), tuple(specs), {})
+
+
+@pytest.mark.parametrize(
+    ("function", "spec", "said"),
+    [
+        (tf.strings.length, tf.TensorSpec([None], tf.string), "holds strings.*model.save"),
+        (
+            tf.lookup.StaticHashTable(
+                tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), -1
+            ).lookup,
+            tf.TensorSpec([None], tf.string),
+            "holds strings",
+        ),
+        (lambda x: (x, tf.constant("a")), ROW, "returns strings"),
+        (lambda x: {"name": tf.as_string(3)}, ROW, "returns strings"),
+        (
+            lambda x: tf.reduce_sum(x, axis=1),
+            tf.RaggedTensorSpec([None, None], tf.float32),
+            "takes tensors only.*row_splits",
+        ),
+        (tf.sparse.to_dense, tf.SparseTensorSpec([2, 3]), "takes tensors only"),
+    ],
+)
+def test_what_no_program_takes_or_gives(function, spec, said):
+    with pytest.raises(ValueError, match=said):
+        export(tf.function(function), (spec,), {})

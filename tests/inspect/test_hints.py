@@ -57,7 +57,7 @@ def test_no_hint_about_gradients_that_this_package_asks_for(hints):
 
 
 def test_a_hint_that_cannot_be_made_is_left_out(monkeypatch):
-    from gradtape.inspect import hints as module
+    from gradtape.inspect import explain as module
 
     def fail(*args, **kwargs):
         raise RuntimeError("a fault in explaining")
@@ -251,7 +251,7 @@ def test_what_is_known_ends_with_zeros_and_without_hints():
 
 
 def test_the_same_reason_is_not_found_again_and_again(monkeypatch):
-    from gradtape.inspect import hints as module
+    from gradtape.inspect import explain as module
 
     calls = []
     explain = module.explain

@@ -133,13 +133,17 @@ def test_wrong_arguments(call, says):
         call()
 
 
-def test_a_ragged_feature_says_what_to_use():
-    for call in (
-        lambda: tf.io.parse_example([A], {"x": tf.io.RaggedFeature(tf.float32)}),
-        lambda: tf.io.parse_sequence_example([b""], None, {"x": tf.io.RaggedFeature(tf.float32)}),
-    ):
-        with pytest.raises(NotImplementedError, match="use a VarLenFeature"):
-            call()
+def test_a_ragged_list_of_features_says_what_to_use():
+    with pytest.raises(NotImplementedError, match="use a VarLenFeature"):
+        tf.io.parse_sequence_example([b""], None, {"x": tf.io.RaggedFeature(tf.float32)})
+
+
+def test_a_scalar_string_is_a_tensor():
+    found = tf.io.parse_single_example(A, {"s": tf.io.FixedLenFeature([], tf.string)})["s"]
+    assert found.shape == ()
+    assert found.dtype == tf.string
+    assert found.numpy() == b"a"
+    assert (found + b"!").numpy() == b"a!"
 
 
 def test_names_of_examples_stand_in_errors():

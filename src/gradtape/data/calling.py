@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
+from gradtape import dtypes, nest
 from gradtape.api.tensorflow.random.sequence import counts_kept
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import init_scope
 from gradtape.data.stage import Run, Stage, located
-from gradtape.data.structure import map_leaves, normalised, spec_of
+from gradtape.data.structure import common_of, map_leaves, normalised, spec_of
 from gradtape.functions.decorator import function as compiled
 from gradtape.shapes import TensorSpec
 
@@ -66,17 +67,24 @@ def spec_of_results(function: UsersFunction, stage: Stage) -> Any:
     """The specs of what a function gives for a stage's elements.
 
     The function is traced, as TensorFlow does, where that is possible; else its results for the
-    first elements are looked at, and sizes in which they differ are unknown.
+    first elements are looked at, and sizes in which they differ are unknown. With text, both are
+    done: sizes may depend on it, and a trace has none.
     """
     try:
-        return _traced(function, stage.spec)
+        found = _traced(function, stage.spec)
     except Exception:  # noqa: BLE001 - whatever cannot be traced can be run
         return _peeked(function, stage)
+    if not any(getattr(spec, "dtype", None) == dtypes.string for spec in nest.flatten(stage.spec)):
+        return found
+    try:
+        return map_leaves(common_of, found, _peeked(function, stage))
+    except Exception:  # noqa: BLE001 - there are no elements, or each will show it
+        return found
 
 
 def _traced(function: UsersFunction, spec: Any) -> Any:
     found = [_traced_with(function, map_leaves(partial(_filled, size), spec)) for size in _SIZES]
-    return map_leaves(_common, *found)
+    return map_leaves(common_of, *found)
 
 
 def _filled(size: int, spec: Any) -> Any:
@@ -96,22 +104,17 @@ def _traced_with(function: UsersFunction, spec: Any) -> Any:
     return found[-1]
 
 
-def _common(one: Any, two: Any) -> Any:
-    if not isinstance(one, TensorSpec) or not isinstance(two, TensorSpec):
-        return one
-    return TensorSpec(one.shape.most_specific_compatible_shape(two.shape), one.dtype)
-
-
 def _peeked(function: UsersFunction, stage: Stage) -> Any:
     with init_scope(), counts_kept():
         run = Run({id(random): 0 for random in stage.random_stages()})
         iterator = stage.iterator(run)
         try:
-            found = []
+            found: list[Any] = []
             for number, element in enumerate(iterator):
                 found.append(spec_of(function(element, number)))
-                if len(found) == _PEEKED:
+                if number + 1 == _PEEKED:
                     break
+                found += _of_fewer_rows(function, element, stage.spec)
         finally:
             iterator.close()
     if not found:
@@ -119,4 +122,21 @@ def _peeked(function: UsersFunction, stage: Stage) -> Any:
             f"{function.stage}: the element_spec of a dataset without elements is not known, "
             f"because {function.argument} cannot be traced."
         )
-    return found[0] if len(found) == 1 else map_leaves(_common, *found)
+    return reduce(partial(map_leaves, common_of), found)
+
+
+def _of_fewer_rows(function: UsersFunction, element: Any, spec: Any) -> list[Any]:
+    """What a function gives for an element with one row less, where the number of rows is not
+    known: sizes that follow it are not known either.
+    """
+
+    def shortened(leaf: Any, wanted: Any) -> Any:
+        if not isinstance(wanted, TensorSpec) or not wanted.shape.rank:
+            return leaf
+        return leaf[:-1] if wanted.shape[0] is None and leaf.shape[0] > 1 else leaf
+
+    try:
+        fewer = map_leaves(shortened, element, spec)
+        return [spec_of(function(fewer, 0))]
+    except Exception:  # noqa: BLE001 - it is no element of the user's
+        return []

@@ -13,7 +13,15 @@ from gradtape.api.tensorflow.arguments import DTypeLike, as_int
 from gradtape.api.tensorflow.random.sequence import seed_words
 from gradtape.api.tensorflow.type_specs import TypeSpec
 from gradtape.data.holder import Holder, dataset_of, stage_of
-from gradtape.data.stages import combining, files, generators, memory, shuffling, storing
+from gradtape.data.stages import (
+    combining,
+    files,
+    generators,
+    memory,
+    ragged_batching,
+    shuffling,
+    storing,
+)
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorShape, TensorSpec
 
@@ -35,7 +43,8 @@ class Makers(Holder):
         >>> next(rows.as_numpy_iterator())
         {'x': array([1, 2], dtype=int32), 'y': b'a'}
         """
-        return dataset_of(memory.Slices(tensors))
+        ragged = ragged_batching.has_ragged(tensors)
+        return dataset_of((ragged_batching.RaggedSlices if ragged else memory.Slices)(tensors))
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:

@@ -65,6 +65,11 @@ class Stage:
         """Whether rows are computed by a function of the user's, at this stage or before."""
         return any(stage.computes for stage in self.inputs)
 
+    @property
+    def has_ragged_rows(self) -> bool:
+        """Whether some elements, here or before, are rows of RaggedTensors."""
+        return any(stage.has_ragged_rows for stage in self.inputs)
+
     def random_stages(self) -> list[RandomStage]:
         """The stages of the pipeline that draw random numbers, each once."""
         found: dict[int, Any] = {}

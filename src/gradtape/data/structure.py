@@ -17,6 +17,7 @@ from gradtape.convert import as_tensor, on_host
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
+from gradtape.ragged.spec import RaggedTensorSpec
 from gradtape.shapes import TensorShape, TensorSpec
 
 _STRING = dtypes.string.numpy
@@ -117,7 +118,7 @@ def stack(arrays: Sequence[Any]) -> Any:
         return np.array(arrays, first.dtype)
     out = np.empty((len(arrays), *first.shape), first.dtype)
     for place, array in enumerate(arrays):
-        out[place] = array
+        out[place, ...] = array  # without the dots, a place for an object would hold the array
     return out
 
 
@@ -154,10 +155,24 @@ def with_first_size(spec: Any, size: int | None) -> Any:
     def batched(leaf: Any) -> Any:
         if not hasattr(leaf, "shape"):
             raise TypeError(f"batch: elements of {leaf!r} cannot be batched.")
-        shape = TensorShape([size]).concatenate(leaf.shape)
-        return type(leaf)(shape, leaf.dtype)
+        return with_shape(leaf, TensorShape([size]).concatenate(leaf.shape), deeper=1)
 
     return map_leaves(batched, spec)
+
+
+def with_shape(spec: Any, shape: TensorShape, deeper: int = 0) -> Any:
+    """The spec of a tensor of another shape; that of a RaggedTensor may have `deeper` rows."""
+    if isinstance(spec, RaggedTensorSpec):
+        depth = spec.ragged_rank + deeper
+        return RaggedTensorSpec(shape, spec.dtype, depth, spec.row_splits_dtype)
+    return type(spec)(shape, spec.dtype)
+
+
+def common_of(one: Any, two: Any) -> Any:
+    """The spec that describes what two specs of tensors of one kind do."""
+    if type(one) is not type(two) or not hasattr(one, "shape"):
+        return one
+    return with_shape(one, one.shape.most_specific_compatible_shape(two.shape))
 
 
 def without_first_size(spec: Any, stage: str) -> Any:
@@ -180,14 +195,12 @@ def common_spec(one: Any, two: Any, stage: str) -> Any:
         )
 
     def common(a: Any, b: Any) -> Any:
-        if not isinstance(a, TensorSpec) or not isinstance(b, TensorSpec):
-            return a
-        if a.dtype != b.dtype:
+        if hasattr(a, "dtype") and a.dtype != getattr(b, "dtype", None):
             raise TypeError(
                 f"{stage}: the datasets must have elements of the same dtypes, got {a.dtype.name} "
                 f"and {b.dtype.name}: use map with tf.cast."
             )
-        return TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
+        return common_of(a, b)
 
     return map_leaves(common, one, two)
 

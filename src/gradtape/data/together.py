@@ -11,8 +11,9 @@ from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.data.calling import UsersFunction, called
 from gradtape.data.holder import Holder, dataset_of, positive, stage_of
-from gradtape.data.stages import batching, grouping, nesting, padding
+from gradtape.data.stages import batching, grouping, nesting, padding, ragged_batching
 from gradtape.data.structure import with_first_size
+from gradtape.ragged.partitions import index_dtype
 from gradtape.shapes import TensorShape
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Groups(Holder):
         [[0, 1], [2, 3], [4]]
         """
         size = positive(batch_size, "batch: batch_size")
-        made = dataset_of(batching.Batch(self.stage, size, drop_remainder=bool(drop_remainder)))
+        kind = ragged_batching.BatchOfRaggedRows if self.stage.has_ragged_rows else batching.Batch
+        made = dataset_of(kind(self.stage, size, drop_remainder=bool(drop_remainder)))
         made._batch_size = size  # Keras asks for it
         return made
 
@@ -78,17 +80,23 @@ class Groups(Holder):
         row_splits_dtype: DTypeLike = dtypes.int64,
         name: str | None = None,
     ) -> Dataset:
-        """Refused: batches of RaggedTensors are not available.
+        """Consecutive elements together; components whose sizes are not known become RaggedTensors.
 
         >>> import gradtape as tf
-        >>> tf.data.Dataset.range(3).ragged_batch(2)
-        Traceback (most recent call last):
-        NotImplementedError: ragged_batch is not available: use padded_batch, or batch elements ...
+        >>> rows = tf.data.Dataset.range(3).map(lambda n: tf.range(n))
+        >>> next(iter(rows.ragged_batch(3)))
+        <tf.RaggedTensor [[], [0], [0, 1]]>
         """
-        raise NotImplementedError(
-            "ragged_batch is not available: use padded_batch, or batch elements of one size with "
-            "bucket_by_sequence_length."
+        size = positive(batch_size, "ragged_batch: batch_size")
+        stage = ragged_batching.RaggedBatch(
+            self.stage,
+            size,
+            index_dtype(row_splits_dtype, "ragged_batch: row_splits_dtype"),
+            drop_remainder=bool(drop_remainder),
         )
+        made = dataset_of(stage)
+        made._batch_size = size
+        return made
 
     def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
         """Refused: batches that become SparseTensors are not available.
@@ -243,10 +251,10 @@ class Groups(Holder):
             size = sizes[int(key)]
             if no_padding:
                 return group.batch(size, drop_remainder=drop_remainder)
-            shapes = self.stage.spec if padded_shapes is None else padded_shapes
-            if padded_shapes is None:
-                shapes = nest.map_structure(lambda spec: spec.shape, shapes)
+            shapes = padded_shapes
             if pad_to_bucket_boundary:
+                if padded_shapes is None:
+                    shapes = nest.map_structure(lambda spec: spec.shape, self.stage.spec)
                 longest = bounds[int(key)] - 1
                 shapes = nest.map_structure(lambda shape: _filled(shape, longest), shapes)
             return group.padded_batch(size, shapes, padding_values, drop_remainder=drop_remainder)

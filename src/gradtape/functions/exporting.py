@@ -68,7 +68,9 @@ def export(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     are the same.
     """
     needed_for("Saving a function", "flatbuffers", "xla")
-    specs = [leaf for leaf in nest.flatten((args, kwargs)) if isinstance(leaf, TensorSpec)]
+    leaves = nest.flatten((args, kwargs))
+    specs = [leaf for leaf in leaves if isinstance(leaf, TensorSpec)]
+    _refuse_what_no_program_takes(function, leaves)
     if any(spec.shape.rank is None for spec in specs):
         raise ValueError(
             f"{function._name}: a function with arguments of unknown rank cannot be saved: give "
@@ -91,6 +93,24 @@ def export(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
             if way is ways[-1]:
                 raise _refused(function, error) from error
     raise ValueError(f"{function._name}: more than {_MOST_OPEN} sizes are open: fix some of them.")
+
+
+def _refuse_what_no_program_takes(function: Function, leaves: Sequence[Any]) -> None:
+    for leaf in leaves:
+        if isinstance(leaf, TensorSpec):
+            if leaf.dtype == dtypes.string:
+                raise ValueError(
+                    f"{function._name} cannot be saved: its argument {leaf} holds strings, which "
+                    "XLA's programs do not take. Save the part of the model that computes with "
+                    "numbers, and look text up before: a Keras model with text layers is saved "
+                    "with model.save('model.keras')."
+                )
+        elif hasattr(leaf, "is_compatible_with"):  # the spec of a RaggedTensor or a SparseTensor
+            raise ValueError(
+                f"{function._name} cannot be saved with the argument {leaf}: a saved function "
+                "takes tensors only. Pass the parts, such as flat_values and row_splits, and put "
+                "them together in the function."
+            )
 
 
 def _refused(function: Function, error: Exception) -> Exception:
@@ -125,6 +145,12 @@ class _Exporting:
             if isinstance(one, EagerFunction):
                 raise ValueError(f"{one.name} cannot be saved: XLA cannot compile it ({one.why}).")
         programs = [one.program for one in concrete]
+        results = nest.flatten(concrete[0].structured_outputs)
+        if any(isinstance(leaf, TensorSpec) and leaf.dtype == dtypes.string for leaf in results):
+            raise ValueError(
+                f"{self._function._name} cannot be saved: it returns strings, which XLA's programs "
+                "do not give. Return numbers, such as places in a list of names."
+            )
         specs = [leaf for leaf in nest.flatten(self._kind) if isinstance(leaf, TensorSpec)]
         inputs = [(self._shape(i, spec), spec.dtype.numpy) for i, spec in enumerate(specs)]
         levels = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -119,6 +118,8 @@ class Explanation(Sequence[Reason]):
         return f"<Explanation: {', '.join(f'{r.source}: {r.cause}' for r in self)}>"
 
     def _repr_html_(self) -> str:
+        import html  # noqa: PLC0415 - for notebooks alone
+
         return "".join(
             f'<p><b style="color:{"#2a7d2a" if r.connected else "#b3261e"}">'
             f"{html.escape(r.source)}: {html.escape(r.cause)}</b><br>"

@@ -15,7 +15,6 @@ from gradtape.core.settings import settings
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tape_methods import known_none
 from gradtape.core.variable import Variable
-from gradtape.inspect.explain import explain
 from gradtape.inspect.explanation import Explanation, Reason
 from gradtape.published import published
 
@@ -170,6 +169,8 @@ def hint(
     to_log = by_user and first_times("None", limit=1) is not None
     if not to_log and (not is_new or first_times("None of another Variable", limit=_MOST) is None):
         return None
+    from gradtape.inspect.explain import explain  # noqa: PLC0415 - 3 ms that few programs need
+
     wanted = {id(source) for source in missing}
     reasons = explain(tape, targets, sources, place if by_user else None, walked=True, only=wanted)
     explained = [source for source in sources if id(source) in wanted]

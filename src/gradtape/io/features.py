@@ -102,7 +102,8 @@ class _RaggedFeature(NamedTuple):
 
 @published("io.RaggedFeature")
 class RaggedFeature(_RaggedFeature):
-    """A feature with any number of values: a RaggedTensor.
+    """A feature with any number of values: a RaggedTensor; of a single example, and without
+    `partitions`, a tensor. `partitions` name features that divide the values into rows.
 
     >>> import gradtape as tf
     >>> tf.io.RaggedFeature(tf.int64).partitions

@@ -8,6 +8,7 @@ axis is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from gradtape.io.features import (
     VarLenFeature,
 )
 from gradtape.io.messages import decode_error, message_class
+from gradtape.io.ragged_features import ragged
 from gradtape.published import published
 from gradtape.shapes import TensorShape
 
@@ -42,7 +44,7 @@ def parse_example(
     name: str | None = None,
 ) -> dict[str, Any]:
     """Tensors of serialized `tf.train.Example`s, by name, as `features` says for each; a feature of
-    no fixed length is a SparseTensor.
+    no fixed length is a SparseTensor or a RaggedTensor.
 
     >>> import gradtape as tf
     >>> def example(*values):
@@ -227,22 +229,17 @@ def _examples(rows: _Rows, features: Mapping[str, Any], found: Sequence[Any]) ->
                 result = _sparse(rows, dtype, _column(rows, maps, key, dtype))
             case SparseFeature():
                 result = _by_index(rows, maps, key, feature)
+            case RaggedFeature():
+                column = partial(_column, rows, maps)
+                dtype = _dtype(key, feature.dtype)
+                result = ragged(key, feature, dtype, column, rows.error, batch=rows.is_batch)
             case _:
-                raise _unknown(rows, key, feature)
+                raise ValueError(
+                    f"{rows.function}: '{key}' must be a FixedLenFeature, a VarLenFeature or "
+                    f"another such class of tf.io, got {feature!r}."
+                )
         results[key] = result
     return results
-
-
-def _unknown(rows: _Rows, key: str, feature: Any) -> Exception:
-    if isinstance(feature, RaggedFeature):
-        return NotImplementedError(
-            f"{rows.function}: the RaggedFeature '{key}' needs RaggedTensor, which gradtape does "
-            "not read here yet: use a VarLenFeature, which gives a SparseTensor."
-        )
-    return ValueError(
-        f"{rows.function}: '{key}' must be a FixedLenFeature, a VarLenFeature or another such "
-        f"class of tf.io, got {feature!r}."
-    )
 
 
 def _dtype(key: str, dtype: Any) -> dtypes.DType:
@@ -432,7 +429,10 @@ def _sequence_examples(
             case VarLenFeature():
                 lists[key] = _sparse_lists(rows, maps, key, feature)
             case RaggedFeature():
-                raise _unknown(rows, key, feature)
+                raise NotImplementedError(
+                    f"{rows.function}: the feature list '{key}' cannot be a RaggedFeature: use a "
+                    "VarLenFeature, and tf.RaggedTensor.from_sparse on what it gives."
+                )
             case _:
                 raise ValueError(
                     f"{rows.function}: the feature list '{key}' must be a FixedLenSequenceFeature "
@@ -520,7 +520,7 @@ def _counted(lengths: Sequence[int]) -> Any:
 
 
 def _tensor(rows: _Rows, array: Any) -> Tensor:
-    return Tensor(array if rows.is_batch else array[0])
+    return Tensor(array if rows.is_batch else array.reshape(array.shape[1:]))
 
 
 def _sparse_tensor(rows: _Rows, indices: Any, values: Any, shape: list[int]) -> SparseTensor:

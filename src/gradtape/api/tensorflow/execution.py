@@ -51,7 +51,6 @@ class _Kept:
         }
         self.jit = ""
         self.policy = "silent"
-        self.log_device_placement = False
 
 
 _kept = _Kept()
@@ -272,31 +271,3 @@ def set_jit(enabled: bool | str) -> None:
             f'set_jit: enabled must be True, False or "autoclustering", got {enabled!r}.'
         )
     _kept.jit = "autoclustering" if enabled else ""
-
-
-@published("debugging.get_log_device_placement")
-def get_log_device_placement() -> bool:
-    """What `set_log_device_placement` was given.
-
-    >>> import gradtape as tf
-    >>> tf.debugging.get_log_device_placement()
-    False
-    """
-    return _kept.log_device_placement
-
-
-@published("debugging.set_log_device_placement")
-def set_log_device_placement(enabled: bool) -> None:
-    """Keeps whether the device of each op should be logged, which is not done: `tensor.device`
-    tells it.
-
-    >>> import gradtape as tf
-    >>> tf.debugging.set_log_device_placement(False)
-    """
-    enabled = bool(enabled)
-    if enabled and first_times("device placement", limit=1) is not None:
-        log_warning(
-            "set_log_device_placement: gradtape logs no devices: eager code runs on the CPU unless "
-            "a tf.device block says otherwise, and tensor.device tells where a tensor is."
-        )
-    _kept.log_device_placement = enabled

@@ -25,6 +25,8 @@ from gradtape.data.structure import (
     without_first_size,
 )
 from gradtape.errors import invalid_argument
+from gradtape.ragged.structure import stack as ragged_stack
+from gradtape.ragged.tensor import RaggedTensor
 
 
 class Batch(Stage):
@@ -134,6 +136,8 @@ def _stacked(leaves: Sequence[Any], place: int) -> Any:
         return None
     if isinstance(leaves[0], SparseTensor):
         return _stacked_sparse(leaves, place)
+    if isinstance(leaves[0], RaggedTensor):
+        return _stacked_ragged(leaves, place)
     arrays = [array_of(leaf, f"batch: component {place}") for leaf in leaves]
     shape, dtype = arrays[0].shape, arrays[0].dtype
     for array in arrays:
@@ -143,16 +147,28 @@ def _stacked(leaves: Sequence[Any], place: int) -> Any:
 
 
 def _stacked_sparse(leaves: Sequence[Any], place: int) -> SparseTensor:
-    shapes = {tuple(leaf.shape) for leaf in leaves}
-    if len(shapes) > 1:
+    """Sparse tensors together; their shape is the largest in each axis, as in TensorFlow."""
+    shapes = [leaf.dense_shape.array for leaf in leaves]
+    if len({len(shape) for shape in shapes}) > 1:
         raise invalid_argument(
-            f"batch: the sparse tensors of component {place} have different shapes: {shapes}."
+            f"batch: the sparse tensors of component {place} have different ranks: "
+            f"{[shape.tolist() for shape in shapes]}."
         )
     indices = [
         np.insert(np.asarray(leaf.indices), 0, number, axis=1) for number, leaf in enumerate(leaves)
     ]
     values = np.concatenate([np.asarray(leaf.values) for leaf in leaves])
-    return SparseTensor(np.concatenate(indices), values, [len(leaves), *shapes.pop()])
+    shape = [len(leaves), *np.max(shapes, axis=0).tolist()]
+    return SparseTensor(np.concatenate(indices), Tensor(values), shape)
+
+
+def _stacked_ragged(leaves: Sequence[Any], place: int) -> RaggedTensor:
+    if any(not isinstance(leaf, RaggedTensor) for leaf in leaves):
+        raise invalid_argument(
+            f"batch: component {place} is ragged in some elements and a tensor in others."
+        )
+    found = ragged_stack(leaves)
+    return found.with_row_splits_dtype(leaves[0].row_splits.dtype)
 
 
 class Unbatch(Stage):

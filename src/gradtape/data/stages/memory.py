@@ -40,16 +40,10 @@ class Slices(AddressedStage):
         if not leaves:
             raise ValueError("from_tensor_slices: tensors must hold at least one tensor.")
         self._columns = [
-            _with_rows(leaf, f"from_tensor_slices: tensor {place}")
+            with_rows(leaf, f"from_tensor_slices: tensor {place}")
             for place, leaf in enumerate(leaves)
         ]
-        lengths = [len(column) for column in self._columns]
-        if len(set(lengths)) > 1:
-            raise ValueError(
-                "from_tensor_slices: all tensors must have as many rows, got "
-                f"{', '.join(map(str, lengths))}."
-            )
-        self._length = lengths[0]
+        self._length = one_length([len(column) for column in self._columns])
 
     @cached_property
     def spec(self) -> Any:
@@ -62,7 +56,18 @@ class Slices(AddressedStage):
         return Table(self._columns, packer(self._tensors))
 
 
-def _with_rows(leaf: Any, argument: str) -> Any:
+def one_length(lengths: list[int]) -> int:
+    """How many rows all tensors have."""
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            "from_tensor_slices: all tensors must have as many rows, got "
+            f"{', '.join(map(str, lengths))}."
+        )
+    return lengths[0]
+
+
+def with_rows(leaf: Any, argument: str) -> Any:
+    """The array of a leaf, which must have rows."""
     if not isinstance(leaf, Tensor):
         raise TypeError(
             f"{argument} must be a tensor, got {type(leaf).__name__}: give dense tensors."

@@ -55,6 +55,15 @@ class PaddedBatch(Batch):
         return found
 
     @cached_property
+    def limits(self) -> list[TensorShape]:
+        """What each leaf may be padded to. What the spec knows may be only what the first elements
+        were like, so it is no limit.
+        """
+        if self._given is not None:
+            return self.shapes
+        return [TensorShape([None] * len(shape)) for shape in self.shapes]
+
+    @cached_property
     def values(self) -> list[Any]:
         """What each leaf is padded with."""
         specs = nest.flatten(self.input.spec)
@@ -127,7 +136,7 @@ class _PaddedBatches(Batches):
 
     def together(self, elements: Sequence[Any]) -> Any:
         columns = zip(*(leaves_of(element) for element in elements), strict=True)
-        ways = zip(columns, self._stage.shapes, self._stage.values, strict=True)
+        ways = zip(columns, self._stage.limits, self._stage.values, strict=True)
         leaves = [
             Tensor(_padded([array_of(leaf, "padded_batch: a component") for leaf in column], *way))
             for column, *way in ways
@@ -156,6 +165,6 @@ def _padded(arrays: Sequence[Any], shape: TensorShape, value: Any) -> Any:
         found.append(largest if size is None else size)
     out = np.full((len(arrays), *found), value, arrays[0].dtype)
     for number, array in enumerate(arrays):
-        place: Any = (number, *(slice(size) for size in array.shape))
+        place: Any = (number, *(slice(size) for size in array.shape), ...)
         out[place] = array
     return out

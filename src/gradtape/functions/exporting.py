@@ -74,6 +74,11 @@ def export(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     """
     needed_for("Saving a function", "flatbuffers", "xla")
     specs = [leaf for leaf in nest.flatten((args, kwargs)) if isinstance(leaf, TensorSpec)]
+    if any(spec.dtype.numpy.kind == "O" for spec in specs):
+        raise ValueError(
+            f"{function._name} cannot be saved: it takes strings, which XLA has not. Let it take "
+            "numbers, and look them up before."
+        )
     if any(spec.shape.rank is None for spec in specs):
         raise ValueError(
             f"{function._name}: a function with arguments of unknown rank cannot be saved: give "

@@ -102,6 +102,8 @@ class Function:
         self._bound: dict[int, Function] = {}
         self._lock = threading.RLock()
         self._kinds = Kinds(declared=input_signature is not None, relaxes=reduce_retracing)
+        # Arguments, with specs, that it has been asked for with open sizes.
+        self.open_kinds: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
         self._retracing = Retracing(self._name)
         self.created_variables = False
         self._first_call_done = False

@@ -96,7 +96,8 @@ def export(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     ways = [numbered for numbered in possible if len({*numbered.values()}) <= _MOST_OPEN]
     for way in ways:
         try:
-            return _Exporting(function, args, kwargs, way).exported()
+            with xla_settings.making_for_any_device():
+                return _Exporting(function, args, kwargs, way).exported()
         except Exception as error:  # noqa: BLE001 - raised where there is no other way
             if way is ways[-1]:
                 refused = _refused(function, error)
@@ -127,8 +128,9 @@ class _Exporting:
     def __init__(
         self, function: Function, args: Any, kwargs: Any, numbered: dict[tuple[int, int], int]
     ) -> None:
-        # A function of its own for open sizes: the given one is not to have programs for samples.
-        self._function = _twin(function) if numbered else function
+        # A function of its own: the given one is not to have programs for samples, or for any
+        # device.
+        self._function = _twin(function)
         self._kind = args, kwargs
         places = sorted({*numbered.values()})
         self._numbered = {place: places.index(n) for place, n in numbered.items()}

@@ -22,6 +22,7 @@ from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
 from gradtape.core.xla.trace import NeedsValues
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.loading import check_process
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import ConcreteFunction
@@ -176,7 +177,7 @@ class Function:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         check_process()
         trace = here.state.trace
-        if trace is not None and trace.on_op is not None:
+        if trace is not None and (trace.on_op is not None or xla_settings.for_any_device()):
             return self._as_python(self.converted(), args, kwargs)
         if here.state.checker is not None and not self._is_checked:
             return self.for_this_thread()._call(args, kwargs)

@@ -4,6 +4,7 @@ derivatives are the programs that were exported with it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ from gradtape.extras import needed_for
 from gradtape.functions.reason import NoGradientError
 from gradtape.shapes import TensorSpec
 
+_CALLED = re.compile(r"custom_call\"?\s*@?([\w.$]+)|call_target_name = \"([^\"]+)\"")
+
 
 class LoadedLevel(NamedTuple):
     """A program, see `exporting.Level`: `captured` are the Tensors and Variables here."""
@@ -38,10 +41,22 @@ class ExportedProgram:
     """A program with its derivatives. It is called while a function is traced."""
 
     def __init__(self, name: str, levels: Sequence[LoadedLevel]) -> None:
+        """ValueError if a program cannot be read, is not as its level says, or calls Python."""
         needed_for("Running a saved function", "flatbuffers", "xla")
         self.name = name
         self.levels = levels
-        self._programs = [load().export.deserialize(bytearray(level.data)) for level in levels]
+        self._programs = [_read(level.data) for level in levels]
+        self.inputs = len(self._programs[0].in_avals) - len(levels[0].captured)
+        known = self.inputs
+        for program, level in zip(self._programs, levels, strict=True):
+            known += len(level.captured)
+            results = len(level.outputs) + len(level.written)
+            if (
+                (len(program.in_avals), len(program.out_avals)) != (known, results)
+                or (level.connected and len(level.connected) != known)
+            ):  # fmt: skip
+                raise ValueError("a program has other inputs or results than its description")
+            known += sum(spec.dtype.is_trainable for spec in level.outputs)
 
     def call(self, inputs: Sequence[Tensor], order: int = 0) -> list[Tensor]:
         """The results of a level, outputs and what is written, recorded by whatever records."""
@@ -57,8 +72,15 @@ class ExportedProgram:
                 f"{self.name}: a function of a SavedModel cannot run inside vmap or vectorized_map:"
                 " call it with the whole batch, or use tf.map_fn."
             )
-        with xla_settings.wide():
-            found = self._programs[order].call(*map(array_for_xla, given))
+        try:
+            with xla_settings.wide():
+                found = self._programs[order].call(*map(array_for_xla, given))
+        except ValueError as error:
+            shapes = ", ".join(str(tuple(value.shape)) for value in given)
+            raise ValueError(
+                f"{self.name}: this function of a SavedModel cannot run with the shapes {shapes}, "
+                f"since its open sizes are at least 1, and may have to agree: {error}"
+            ) from error
         found = state.trace.listed(lambda again: self._run(again, order), given, found)
         nodes = [
             value.node if value.dtype.is_trainable and self._leads_on(level, i) else None
@@ -143,6 +165,20 @@ class _ExportedRule:
             for i, spec in enumerate(outputs)
             if spec.dtype.is_trainable
         ]
+
+
+def _read(data: bytes) -> Any:
+    """A program from its bytes."""
+    try:
+        program = load().export.deserialize(bytearray(data))
+        text = program.mlir_module()
+    except Exception as error:
+        raise ValueError(f"a program cannot be read ({error})") from error
+    # A callback is the place of a function in this process, which no file can know.
+    calls = [name for found in _CALLED.findall(text) for name in found if "callback" in name]
+    if calls:
+        raise ValueError(f"a program calls '{calls[0]}'")
+    return program
 
 
 def _value(outside: Any) -> Tensor:

@@ -23,6 +23,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.beyond import UnforeseenError
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
 from gradtape.core.xla.trace import NeedsValues
+from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.loading import check_process
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import ConcreteFunction
@@ -103,6 +104,8 @@ class Function:
         self._bound: dict[int, Function] = {}
         self._lock = threading.RLock()
         self._kinds = Kinds(declared=input_signature is not None, relaxes=reduce_retracing)
+        # Arguments, with specs, that it has been asked for with open sizes.
+        self.open_kinds: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
         self._retracing = Retracing(self._name)
         self.created_variables = False
         self._first_call_done = False
@@ -182,7 +185,7 @@ class Function:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         check_process()
         trace = here.state.trace
-        if trace is not None and trace.on_op is not None:
+        if trace is not None and (trace.on_op is not None or xla_settings.for_any_device()):
             return self._as_python(self.converted(), args, kwargs)
         if here.state.checker is not None and not self._is_checked:
             return self.for_this_thread()._call(args, kwargs)

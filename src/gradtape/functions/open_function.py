@@ -31,7 +31,8 @@ class OpenFunction(Described):
         self._function = function
         self._programs: dict[int, ConcreteFunction] = {}
         self.structured_input_signature = args, kwargs
-        function._kinds.add(Arguments(args, kwargs).key_with_open_sizes())
+        if function._kinds.add(Arguments(args, kwargs).key_with_open_sizes()):
+            function.open_kinds.append((args, kwargs))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         around = here.state.around_call

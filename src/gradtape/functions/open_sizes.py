@@ -1,52 +1,47 @@
 """A program for open sizes, made from programs for known ones.
 
 Functions are traced with known sizes. Traced for several sizes, a function has the same equations,
-and the numbers in them that differ, in shapes and elsewhere, are linear in the sizes, or the
-reciprocal of something linear, as in a mean. `Merged` compares such programs and runs their
-equations with JAX's symbolic sizes in the place of those numbers. One program more than is needed
-shows whether the numbers are as they were taken to be.
+and the numbers in them that differ, in shapes and elsewhere, follow from the sizes as
+`open_numbers` says. `Merged` compares such programs and runs their equations with JAX's symbolic
+sizes in the place of those numbers.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from gradtape.engines.xla.loading import load
-
-FIRST, SECOND, THIRD = 11, 13, 17
-"""Sizes that a function is traced with: prime numbers, so that few others are like them."""
+from gradtape.functions.open_numbers import (
+    Diagonal,
+    NotOpenError,
+    Sizes,
+    Term,
+    counting,
+    diagonal,
+    fitted,
+    same,
+)
 
 _INLINED = {
     "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
     "remat": "jaxpr", "checkpoint": "jaxpr", "remat2": "jaxpr", "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr", "custom_vjp_call_jaxpr": "fun_jaxpr",
 }  # fmt: skip
-_EXACT = 1e-6  # how far a float may be from the number that it stands for, relatively
-
-
-class NotOpenError(Exception):
-    """The programs for different sizes differ in more than numbers that follow from the sizes."""
-
-
-def samples(count: int) -> list[tuple[int, ...]]:
-    """The sizes to trace with, for `count` open ones: each alone is changed once, and in the end
-    all of them.
-    """
-    first = (FIRST,) * count
-    changed = [(*first[:i], SECOND, *first[i + 1 :]) for i in range(count)]
-    return [first, *changed, (THIRD,) * count] if count else [()]
 
 
 class Merged:
-    """Programs, one for each of `samples(len(symbols))`, as one with open sizes."""
+    """Programs for `samples` of sizes, and maybe for others, as one with open sizes."""
 
-    def __init__(self, programs: Sequence[Any], symbols: Sequence[Any]) -> None:
-        """`programs` are closed jaxprs, `symbols` JAX's symbolic sizes."""
+    def __init__(
+        self, programs: Sequence[Any], sizes: Sequence[Sizes], symbols: Sequence[Any]
+    ) -> None:
+        """`programs` are closed jaxprs, each for one of `sizes`, `symbols` JAX's symbolic sizes."""
         self._programs = programs
+        self._sizes = sizes
         self._symbols = symbols
 
     def __call__(self, *arrays: Any) -> list[Any]:
@@ -121,7 +116,7 @@ class Merged:
 
     def _scan(self, params: Sequence[Any], arrays: list[Any]) -> list[Any]:
         first = params[0]
-        same, state, rows = _parted(arrays, first["num_consts"], first["num_carry"])
+        same, state, rows = _parts_of_a_scan(first, arrays)
 
         def step(now: Any, row: Any) -> Any:
             found = self._inner([p["jaxpr"] for p in params], [*same, *now, *row])
@@ -168,108 +163,104 @@ class Merged:
         return first
 
     def _size(self, found: Sequence[int]) -> Any:
-        factors = _linear([Fraction(int(n)) for n in found], len(self._symbols))
-        if factors is None or any(f.denominator != 1 for f in factors):
-            raise NotOpenError("a size is not linear in the open sizes")
-        return self._sum([int(f) for f in factors])
+        terms = fitted([int(n) for n in found], self._sizes, 0.0)
+        if any(term.factor.denominator != 1 for term in terms):
+            raise NotOpenError("a size is a fraction of the open sizes")
+        return self._sum(terms)
 
-    def _sum(self, factors: Sequence[int]) -> Any:
-        total, *rest = factors
-        for factor, symbol in zip(rest, self._symbols, strict=True):
-            if factor:
-                total = total + factor * symbol
+    def _sum(self, terms: Sequence[Term]) -> Any:
+        total: Any = 0
+        for factor, places in terms:
+            total = total + math.prod([self._symbols[i] for i in places], start=int(factor))
         return total
 
     def _number(self, found: Sequence[Any], dtype: np.dtype[Any]) -> Any:
-        """A number in the program that differs."""
-        numbers = [complex(n).real for n in found]
-        if all(np.isfinite(numbers)) and dtype.kind in "iuf":
-            for inverse in (False, True) if dtype.kind == "f" and all(numbers) else (False,):
-                near = [_fraction(1 / n if inverse else n) for n in numbers]
-                factors = None if None in near else _linear(near, len(self._symbols))
-                if factors is not None:
-                    return self._value(factors, inverse, dtype)
-        raise NotOpenError("a number in it is computed from a size in a way that is not linear")
+        """A number in the program that differs. What is None in it may be anything."""
+        is_float = load().numpy.issubdtype(dtype, np.floating)
+        if not is_float and dtype.kind not in "iu":
+            raise NotOpenError(f"a number in it of dtype {dtype} differs")
+        numbers = [None if n is None else float(n) if is_float else int(n) for n in found]
+        if not is_float:
+            return self._value(fitted(numbers, self._sizes, 0.0), dtype)
+        error = 2.0 * float(load().numpy.finfo(dtype).eps)
+        try:
+            return self._value(fitted(numbers, self._sizes, error), dtype)
+        except NotOpenError:
+            if not all(n is None or n for n in numbers):
+                raise
+        inverse = fitted([None if n is None else 1 / n for n in numbers], self._sizes, error)
+        return self._value(inverse, dtype, inverse=True)
 
-    def _value(self, factors: Sequence[Fraction], inverse: bool, dtype: np.dtype[Any]) -> Any:
+    def _value(self, terms: Sequence[Term], dtype: np.dtype[Any], *, inverse: bool = False) -> Any:
         xp = load().numpy
-        common = int(np.lcm.reduce([f.denominator for f in factors]))
-        total = xp.asarray(self._sum([int(f * common) for f in factors]))
-        if dtype.kind != "f":
+        common = math.lcm(*[term.factor.denominator for term in terms])
+        total = xp.asarray(
+            self._sum([term._replace(factor=term.factor * common) for term in terms])
+        )
+        if not xp.issubdtype(dtype, np.floating):
             return (total // common).astype(dtype)
         value = total.astype(np.float32 if dtype.itemsize <= 4 else dtype)
         value = common / value if inverse else value / common
         return value.astype(dtype)
 
     def _constant(self, found: Sequence[Any]) -> Any:
-        """An array in the program: the same for all sizes, or one that counts along its axes."""
-        first = found[0]
+        """An array in the program: the same for all sizes, one that counts along its axes, or one
+        that is a mask along a diagonal.
+        """
         arrays = [np.asarray(array) for array in found]
-        if all(_same(array, arrays[0]) for array in arrays):
-            return first
-        counts = [_counting(array) for array in arrays]
-        if None in counts or len({array.ndim for array in arrays}) != 1:
-            raise NotOpenError(
-                f"an array of shape {first.shape} in it was computed from a size by Python"
-            )
-        shape = self._merged([array.shape for array in arrays], "constant")
-        start, *steps = [
-            self._value_of(numbers, first.dtype) for numbers in zip(*counts, strict=True)
-        ]
+        if all(same(array, arrays[0]) for array in arrays):
+            return found[0]
+        if len({array.ndim for array in arrays}) == 1:
+            counts = [counting(array) for array in arrays]
+            if None not in counts:
+                return self._counting(arrays, counts)
+            diagonals = [diagonal(array) for array in arrays]
+            if diagonals[0] is not None and all(d == diagonals[0] for d in diagonals):
+                return self._along_diagonal(arrays, diagonals[0])
+        raise NotOpenError(
+            f"an array of shape {found[0].shape} in it was computed from a size by Python"
+        )
+
+    def _counting(self, arrays: Sequence[Any], counts: Sequence[Any]) -> Any:
+        dtype, shape = arrays[0].dtype, self._shape_of(arrays)
+        start, *steps = [self._value_of(numbers, dtype) for numbers in zip(*counts, strict=True)]
         xp, lax = load().numpy, load().lax
-        total = xp.broadcast_to(xp.asarray(start, first.dtype), shape)
+        total = xp.broadcast_to(xp.asarray(start, dtype), shape)
         for axis, step in enumerate(steps):
-            if not (isinstance(step, (int, float, np.generic)) and step == 0):
-                total = total + step * lax.broadcasted_iota(first.dtype, shape, axis)
+            if isinstance(step, (bool, np.generic)) and not step:
+                continue
+            place = lax.broadcasted_iota(dtype, shape, axis)
+            # A step that divides by the size less one is infinite where there is one place.
+            total = total + xp.where(place > 0, step * place, xp.zeros((), dtype))
         return total
 
+    def _along_diagonal(self, arrays: Sequence[Any], parts: Diagonal) -> Any:
+        xp, lax = load().numpy, load().lax
+        shape, dtype = self._shape_of(arrays), arrays[0].dtype
+        rows, columns = [lax.broadcasted_iota(np.int64, shape, axis) for axis in parts.axes]
+        below, on, above = [xp.asarray(part, dtype) for part in parts[1:]]
+        return xp.where(rows > columns, below, xp.where(rows == columns, on, above))
+
+    def _shape_of(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        return self.shape([array.shape for array in arrays])
+
     def _value_of(self, numbers: Sequence[Any], dtype: Any) -> Any:
-        same = all(n == numbers[0] for n in numbers)
-        return numbers[0] if same else self._number(numbers, np.dtype(dtype))
+        """A number of a counting array, where None is one that the array does not show."""
+        known = [n for n in numbers if n is not None]
+        if not known:
+            return np.zeros((), dtype)[()]
+        return known[0] if all(n == known[0] for n in known) else self._number(numbers, dtype)
 
 
-def _counting(array: np.ndarray[Any, Any]) -> list[Any] | None:
-    """The first element of an array and its steps along the axes, if all others follow from them
-    exactly.
-    """
-    if not array.size or array.dtype.kind not in "biuf":
-        return None
-    origin = (0,) * array.ndim
-    start = array[origin]
-    if array.dtype.kind == "b":
-        return [start, *origin] if (array == start).all() else None
-    steps = [
-        array[(*origin[:axis], 1, *origin[axis + 1 :])] - start if size > 1 else 0
-        for axis, size in enumerate(array.shape)
-    ]
-    whole = np.full(array.shape, start, array.dtype)
-    for axis, step in enumerate(steps):
-        line = np.arange(array.shape[axis]).astype(array.dtype) * step
-        whole = whole + line.reshape([-1 if i == axis else 1 for i in range(array.ndim)])
-    return [start, *steps] if _same(whole.astype(array.dtype), array) else None
+def _parts_of_a_scan(
+    params: Mapping[str, Any], arrays: list[Any]
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """What all steps use, what goes from step to step, and what has a row for each step."""
+    if "num_consts" in params:
+        return _parted(arrays, params["num_consts"], params["num_carry"])
+    same, state, rows = map(list, params["ft_in"].update(arrays).unpack())  # from JAX 0.11 on
+    return same, state, rows
 
 
 def _parted(arrays: list[Any], first: int, second: int) -> tuple[list[Any], list[Any], list[Any]]:
     return arrays[:first], arrays[first : first + second], arrays[first + second :]
-
-
-def _same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    return a is b or np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
-
-
-def _linear(found: Sequence[Fraction | None], count: int) -> list[Fraction] | None:
-    """The constant and the factors of the sizes; None if the last of `found`, which is not needed
-    to compute them, is another number than they give.
-    """
-    numbers = [n for n in found if n is not None]
-    factors = [(n - numbers[0]) / (SECOND - FIRST) for n in numbers[1 : 1 + count]]
-    constant = numbers[0] - FIRST * sum(factors)
-    if constant + THIRD * sum(factors) != numbers[-1]:
-        return None
-    return [constant, *factors]
-
-
-def _fraction(number: float) -> Fraction | None:
-    """The simple fraction that a float stands for, if there is one."""
-    near = Fraction(number).limit_denominator(10_000)
-    return near if abs(near - Fraction(number)) <= abs(_EXACT * number) else None

@@ -12,7 +12,9 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+import secrets
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,60 +30,78 @@ _DEPTH = 64
 _FILE = re.compile(r"(program|variables)-[0-9a-f]{16}\.(stablehlo|safetensors)")
 
 
-def is_saved_model(folder: str | os.PathLike[str]) -> bool:
+PathLike = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+
+def is_saved_model(folder: PathLike) -> bool:
     try:
-        return _read_manifest(Path(folder))["format"] == FORMAT
+        return _read_manifest(_path(folder))["format"] == FORMAT
     except (OSError, ValueError, TypeError, KeyError):
         return False
 
 
 class Writing:
-    """Files that are put into a folder, and in the end become its SavedModel."""
+    """Programs and values that become a folder's SavedModel. Nothing is written before all of it is
+    there.
+    """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._folder = Path(folder)
-        self._sums: dict[str, str] = {}
+    def __init__(self, folder: PathLike) -> None:
+        self._folder = _path(folder)
+        self._programs: dict[str, bytes] = {}
         if self._folder.exists() and not self._folder.is_dir():
-            raise ValueError(f"saved_model.save: '{folder}' is a file: give the path of a folder.")
-        self._folder.mkdir(parents=True, exist_ok=True)
+            raise ValueError(
+                f"saved_model.save: '{self._folder}' is a file: give the path of a folder."
+            )
 
     def program(self, data: bytes) -> str:
-        """Writes a program, and returns the name of its file."""
-        checksum = hashlib.sha256(data).hexdigest()
-        name = f"program-{checksum[:16]}.stablehlo"
-        write_atomically(self._folder / name, lambda temporary: _write(temporary, data))
-        self._sums[name] = checksum
+        """Takes a program, and returns the name of its file."""
+        name = f"program-{hashlib.sha256(data).hexdigest()[:16]}.stablehlo"
+        self._programs[name] = data
         return name
 
-    def variables(self, arrays: Mapping[str, Any]) -> str:
+    def finish(self, entries: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+        """Writes everything, makes it the folder's SavedModel, and removes the old one's files."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        before = _files_of(self._folder)
+        sums: dict[str, str] = {}
+        try:
+            for name, data in self._programs.items():
+                sums[name] = hashlib.sha256(data).hexdigest()
+                write_atomically(self._folder / name, partial(_write, data=data))
+            variables = self._variables(arrays, sums)
+            manifest = {"format": FORMAT, "version": VERSION, **entries, "variables": variables}
+            text = _signed(json.dumps(manifest | {"files": sums}, indent=1, allow_nan=False))
+            write_atomically(self._folder / _NAME, partial(_write, data=text))
+        except BaseException:
+            self._remove(sums.keys() - _files_of(self._folder))
+            raise
+        self._remove(before - sums.keys())
+
+    def _variables(self, arrays: Mapping[str, Any], sums: dict[str, str]) -> str:
+        """Writes the values, and returns the name of their file."""
         nodes = [GraphNode({key: i + 1 for i, key in enumerate(arrays)}, None)]
         nodes += [GraphNode({}, key) for key in arrays]
-        file = self._folder / "variables.safetensors.new"
-        write_tensors(str(file), nodes, arrays, 0)
-        written = file.with_name(f"{file.name}.safetensors")
-        checksum = _checksum(written)
-        name = f"variables-{checksum[:16]}.safetensors"
-        written.replace(self._folder / name)
-        self._sums[name] = checksum
+        written = self._folder / f".variables-{secrets.token_hex(8)}.safetensors"
+        try:
+            write_tensors(str(written), nodes, arrays, 0)
+            checksum = _checksum(written)
+            name = f"variables-{checksum[:16]}.safetensors"
+            sums[name] = checksum
+            written.replace(self._folder / name)
+        finally:
+            written.unlink(missing_ok=True)
         return name
 
-    def finish(self, entries: Mapping[str, Any]) -> None:
-        """Makes what was written the folder's SavedModel, and removes the old one's files."""
-        before = _files_of(self._folder)
-        manifest = {"format": FORMAT, "version": VERSION, **entries, "files": self._sums}
-        body = json.dumps(manifest, indent=1, allow_nan=False)
-        checksum = hashlib.sha256(body.encode()).hexdigest()
-        text = f"{body}\n{checksum}\n".encode()
-        write_atomically(self._folder / _NAME, lambda temporary: _write(temporary, text))
-        for name in before - self._sums.keys():
+    def _remove(self, names: Iterable[str]) -> None:
+        for name in names:
             (self._folder / name).unlink(missing_ok=True)
 
 
 class Reading:
     """A folder's SavedModel."""
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._folder = Path(folder)
+    def __init__(self, folder: PathLike) -> None:
+        self._folder = _path(folder)
         try:
             self.manifest = _read_manifest(self._folder)
         except FileNotFoundError:
@@ -90,8 +110,8 @@ class Reading:
             raise self.damaged(str(error)) from error
         if self.manifest["version"] > VERSION:
             raise ValueError(
-                f"'{folder}' was saved by a newer gradtape (format {self.manifest['version']}): "
-                "update gradtape to load it."
+                f"'{self._folder}' was saved by a newer gradtape (format "
+                f"{self.manifest['version']}): update gradtape to load it."
             )
 
     def damaged(self, why: str) -> DataLossError:
@@ -148,6 +168,22 @@ def _what_is_there(folder: Path) -> str:
             f".restore('{folder}')."
         )
     return f"There is no SavedModel '{folder}': saved_model.json is not there."
+
+
+def _path(folder: PathLike) -> Path:
+    return Path(os.fsdecode(folder))
+
+
+def _signed(body: str) -> bytes:
+    """The description with its checksum, if it can be read again."""
+    try:
+        parsed(body, _DEPTH)
+    except ValueError as error:
+        raise ValueError(
+            f"saved_model.save: the description cannot be read again ({error}): give functions "
+            "arguments and results that are nested less deeply."
+        ) from None
+    return f"{body}\n{hashlib.sha256(body.encode()).hexdigest()}\n".encode()
 
 
 def _write(file: Path, data: bytes) -> None:

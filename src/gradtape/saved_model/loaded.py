@@ -12,11 +12,13 @@ import optree
 from gradtape import nest
 from gradtape.convert import as_tensor
 from gradtape.core.module import Module
+from gradtape.core.settings import settings
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
+from gradtape.core.thread import here
 from gradtape.core.variable import Variable
-from gradtape.functions.decorator import function
 from gradtape.functions.exported import ExportedProgram, LoadedLevel
+from gradtape.functions.function import Function
 from gradtape.shapes import TensorSpec
 
 _KINDS = {kind.name: kind for kind in (
@@ -45,6 +47,23 @@ class LoadedModel(Module):
         return own(*args, **kwargs)
 
 
+class _Body:
+    """What a loaded function does with its tensors, and the Variables that it assigns."""
+
+    def __init__(self, name: str, levels: Sequence[LoadedLevel]) -> None:
+        self.__qualname__ = name
+        self._program = ExportedProgram(name, levels)
+        self.inputs = self._program.inputs
+        self._count = len(levels[0].outputs)
+        self._written = levels[0].written
+
+    def __call__(self, *tensors: Tensor) -> list[Tensor]:
+        found = self._program.call(tensors)
+        for variable, value in zip(self._written, found[self._count :], strict=True):
+            variable.assign(value, read_value=False)
+        return found[: self._count]
+
+
 class LoadedKind:
     """A function for one kind of arguments."""
 
@@ -54,29 +73,25 @@ class LoadedKind:
     ) -> None:  # fmt: skip
         self.structured_input_signature = tuple(args), dict(kwargs)
         self.structured_outputs = results
+        self.levels = levels
         kind: Any = self.structured_input_signature
         self._specs, self._form = optree.tree_flatten(kind, none_is_leaf=True)
-        self._program = ExportedProgram(name, levels)
-        self._count = len(levels[0].outputs)
-        self._captured, self._written = levels[0].captured, levels[0].written
-        self._compiled = function(self._run, autograph=False, jit_compile=True)
+        specs = [spec for spec in self._specs if isinstance(spec, TensorSpec)]
+        body = _Body(name, levels)
+        if body.inputs != len(specs):
+            raise ValueError("a program takes another number of tensors than its description")
+        self._compiled = Function(body, input_signature=specs, autograph=False, must_compile=True)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        return tuple(v for v in self._captured if isinstance(v, Variable))
-
-    def _run(self, *tensors: Tensor) -> list[Tensor]:
-        found = self._program.call(tensors)
-        for variable, value in zip(self._written, found[self._count :], strict=True):
-            variable.assign(value, read_value=False)
-        return found[: self._count]
+        return tuple(v for v in self.levels[0].captured if isinstance(v, Variable))
 
     def tensors(self, arguments: Any) -> list[Tensor] | None:
         """The arguments, a tuple and a dict, as the program takes them; None if they are of another
         kind.
         """
         try:
-            given = self._form.flatten_up_to(arguments)
+            given = self._form.flatten_up_to(_plain(arguments))
         except (ValueError, TypeError):
             return None
         found = []
@@ -86,16 +101,40 @@ class LoadedKind:
                 if tensor is None:
                     return None
                 found.append(tensor)
-            elif isinstance(value, (Tensor, Variable, np.ndarray)) or value != spec:
+            elif not _is_same(value, spec):
                 return None
         return found
 
     def call(self, tensors: Sequence[Tensor]) -> Any:
-        found = iter(self._compiled(*tensors))
+        # There is no Python that could run instead of the program.
+        as_python = settings.functions_run_eagerly or here.state.op_by_op is not None
+        results = (
+            self._compiled._call(tuple(tensors), {}) if as_python else self._compiled(*tensors)
+        )
+        found = iter(results)
         return nest.map_structure(
             lambda leaf: next(found) if isinstance(leaf, TensorSpec) else leaf,
             self.structured_outputs,
         )
+
+
+def _plain(structure: Any) -> Any:
+    """A structure whose tuples, lists and dicts are no others: a named tuple was saved as one."""
+    if isinstance(structure, tuple):
+        return tuple(map(_plain, structure))
+    if isinstance(structure, list):
+        return list(map(_plain, structure))
+    if isinstance(structure, Mapping):
+        return {key: _plain(part) for key, part in structure.items()}
+    return structure
+
+
+def _is_same(value: Any, saved: Any) -> bool:
+    """Whether a plain value is the one that was saved, NaN being the same as NaN."""
+    if isinstance(value, (Tensor, Variable, np.ndarray)):
+        return False
+    nan = isinstance(saved, float) and saved != saved  # noqa: PLR0124
+    return value != value if nan else bool(value == saved)  # noqa: PLR0124
 
 
 def _as_tensor(value: Any, spec: TensorSpec) -> Any:
@@ -119,14 +158,14 @@ class LoadedFunction:
         self, name: str, parameters: Sequence[Parameter] | None, kinds: Sequence[LoadedKind]
     ) -> None:
         self.__name__ = name
-        self._signature = None if parameters is None else Signature(parameters)
+        self.signature = None if parameters is None else Signature(parameters)
         self.concrete_functions = list(kinds)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = args, kwargs
-        if self._signature is not None:
+        if self.signature is not None:
             try:
-                bound = self._signature.bind(*args, **kwargs)
+                bound = self.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"{self.__name__}: {error}.") from None
             bound.apply_defaults()
@@ -163,7 +202,7 @@ class LoadedSignature:
     """A signature: called with tensors by name, it returns a dict of tensors."""
 
     def __init__(self, saved: LoadedFunction) -> None:
-        self._function = saved
+        self.function = saved
         (self._kind, *_) = saved.concrete_functions
         self.structured_input_signature = (), self._inputs()
         self.structured_outputs = _named_outputs(self._kind.structured_outputs)
@@ -171,11 +210,14 @@ class LoadedSignature:
     def _inputs(self) -> dict[str, Any]:
         args, kwargs = self._kind.structured_input_signature
         leaves = [leaf for leaf in nest.flatten((args, kwargs)) if isinstance(leaf, TensorSpec)]
-        names = [] if self._function._signature is None else [*self._function._signature.parameters]
+        signature = self.function.signature
+        names = [] if signature is None else [*signature.parameters]
         flat = len(args) == len(leaves) and len(names) >= len(args)
-        return {
-            leaf.name or (names[i] if flat else f"input_{i}"): leaf for i, leaf in enumerate(leaves)
-        }
+        found: dict[str, Any] = {}
+        for i, leaf in enumerate(leaves):
+            name = leaf.name or (names[i] if flat else f"input_{i}")
+            found[name if name not in found else f"{name}_{i}"] = leaf
+        return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         inputs = self.structured_input_signature[1]
@@ -206,6 +248,13 @@ def _named_outputs(results: Any) -> dict[str, Any]:
     if isinstance(results, Mapping):
         return dict(results)
     return {f"output_{i}": leaf for i, leaf in enumerate(nest.flatten(results))}
+
+
+def is_free(name: str) -> bool:
+    """Whether a loaded object can have something under a name: its own names, and those of
+    Python's, are taken.
+    """
+    return name == "__call__" or not (name.startswith("__") or hasattr(LoadedModel, name))
 
 
 def parameter(name: str, kind: str, default: Any) -> Parameter:

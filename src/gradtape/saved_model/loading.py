@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from gradtape.core.tensor import Tensor
@@ -11,20 +10,21 @@ from gradtape.core.xla.held_variable import HiddenState
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.functions.exported import LoadedLevel
 from gradtape.published import published
-from gradtape.saved_model.folder import Reading, is_saved_model
+from gradtape.saved_model.folder import PathLike, Reading, is_saved_model
 from gradtape.saved_model.loaded import (
     EMPTY,
     LoadedFunction,
     LoadedKind,
     LoadedModel,
     LoadedSignature,
+    is_free,
     parameter,
 )
 from gradtape.saved_model.structures import from_json
 
 
 @published("saved_model.contains_saved_model")
-def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
+def contains_saved_model(export_dir: PathLike) -> bool:
     """Whether a folder holds what `save` wrote.
 
     >>> import gradtape as tf
@@ -36,7 +36,7 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
 
 
 @published("saved_model.load")
-def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = None) -> Any:
+def load(export_dir: PathLike, tags: Any = None, options: Any = None) -> Any:
     """The object that `save` saved: its Variables and functions under their names.
 
     The functions need none of the source they were made from. They can be differentiated and called
@@ -49,8 +49,8 @@ def load(export_dir: str | os.PathLike[str], tags: Any = None, options: Any = No
     reading = Reading(export_dir)
     try:
         return Loading(reading).root()
-    except (KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-        raise reading.damaged(f"its description is not complete: {error!r}") from error
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise reading.damaged(f"its description does not hold: {error!r}") from error
 
 
 class Loading:
@@ -58,9 +58,15 @@ class Loading:
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._entries = reading.manifest["objects"]
         self._arrays = reading.variables(reading.manifest["variables"])
-        self._made: dict[int, Any] = {}
+        entries = reading.manifest["objects"]
+        # Functions need Variables, and what holds them may hold itself.
+        self._made = [self._empty(entry) for entry in entries]
+        for number, entry in enumerate(entries):
+            if entry["kind"] == "function":
+                self._made[number] = self._function(entry)
+        for made, entry in zip(self._made, entries, strict=True):
+            self._fill(made, entry)
 
     def root(self) -> Any:
         made = self._object(0)
@@ -73,26 +79,26 @@ class Loading:
         return made
 
     def _object(self, number: Any) -> Any:
-        if type(number) is not int or not 0 <= number < len(self._entries):
+        if type(number) is not int or not 0 <= number < len(self._made):
             raise IndexError(f"there is no object {number!r}")
-        if number not in self._made:
-            entry = self._entries[number]
-            kind = entry["kind"]
-            if kind == "object":
-                made = self._made[number] = LoadedModel()
-                for name, child in entry["children"].items():
-                    object.__setattr__(made, name, self._object(child))
-            elif kind == "list":
-                found = self._made[number] = []
-                found.extend(self._object(child) for child in entry["children"].values())
-            elif kind == "dict":
-                held = self._made[number] = {}
-                held.update((key, self._object(c)) for key, c in entry["children"].items())
-            elif kind == "function":
-                self._made[number] = self._function(entry)
-            else:
-                self._made[number] = self._value(kind, entry)
         return self._made[number]
+
+    def _empty(self, entry: Any) -> Any:
+        """An object without what it holds, or a value."""
+        kind = entry["kind"]
+        made = {"object": LoadedModel, "list": list, "dict": dict, "function": object}.get(kind)
+        return self._value(kind, entry) if made is None else made()
+
+    def _fill(self, made: Any, entry: Any) -> None:
+        if isinstance(made, list):
+            made.extend(map(self._object, entry["children"].values()))
+        elif isinstance(made, dict):
+            made.update((key, self._object(child)) for key, child in entry["children"].items())
+        elif isinstance(made, LoadedModel):
+            for name, child in entry["children"].items():
+                if not is_free(name):
+                    raise KeyError(f"an object has something under the name {name!r}")
+                object.__setattr__(made, name, self._object(child))
 
     def _value(self, kind: str, entry: Any) -> Any:
         array = self._arrays[entry["key"]]
@@ -102,7 +108,9 @@ class Loading:
             raise KeyError(f"objects of the kind {kind!r}")
         if entry["hidden"]:
             return HiddenState(array, entry["name"])
-        return Variable(array, trainable=entry["trainable"], name=entry["name"])
+        return Variable(
+            array, trainable=entry["trainable"], name=entry["name"], shape=entry["shape"]
+        )
 
     def _function(self, entry: Any) -> LoadedFunction:
         name = entry["name"]
@@ -120,9 +128,16 @@ class Loading:
     def _level(self, level: Any) -> LoadedLevel:
         return LoadedLevel(
             self._reading.program(level["program"]),
-            tuple(self._object(number) for number in level["captured"]),
-            tuple(self._object(number) for number in level["written"]),
+            tuple(self._outside(number, (Variable, Tensor)) for number in level["captured"]),
+            tuple(self._outside(number, Variable) for number in level["written"]),
             tuple(from_json(level["outputs"])),
             tuple(bool(c) for c in level["connected"]),
             str(level["why"]),
         )
+
+    def _outside(self, number: Any, kinds: Any) -> Any:
+        """A Variable, or a Tensor, that a program uses."""
+        found = self._object(number)
+        if not isinstance(found, kinds):
+            raise TypeError(f"a program uses object {number}, which has no value")
+        return found

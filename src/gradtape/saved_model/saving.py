@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from inspect import Parameter, Signature
@@ -24,21 +23,28 @@ from gradtape.core.writing import writing
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.functions.concrete_function import ConcreteFunction
 from gradtape.functions.decorator import function
+from gradtape.functions.exported import LoadedLevel
 from gradtape.functions.exporting import Exported, Level, export
 from gradtape.functions.function import Function
 from gradtape.functions.open_function import OpenFunction
 from gradtape.published import published
-from gradtape.saved_model.folder import Writing
+from gradtape.saved_model.folder import PathLike, Writing
+from gradtape.saved_model.loaded import (
+    LoadedFunction,
+    LoadedKind,
+    LoadedModel,
+    LoadedSignature,
+    is_free,
+)
 from gradtape.saved_model.structures import to_json
 from gradtape.shapes import TensorSpec
 
 DEFAULT = "serving_default"
+_FUNCTIONS = (Function, ConcreteFunction, OpenFunction, LoadedFunction, LoadedSignature)
 
 
 @published("saved_model.save")
-def save(
-    obj: Any, export_dir: str | os.PathLike[str], signatures: Any = None, options: Any = None
-) -> None:
+def save(obj: Any, export_dir: PathLike, signatures: Any = None, options: Any = None) -> None:
     """Saves an object's Variables and its functions, so that `load` needs none of its source.
 
     Functions are saved for their `input_signature`, in which sizes may be open, and for the kinds
@@ -66,10 +72,20 @@ def save(
         raise NotImplementedError(
             "saved_model.save writes files, which a compiled function cannot: call it outside."
         )
-    if isinstance(obj, (Function, ConcreteFunction, OpenFunction)) or not is_followed(obj):
+    if isinstance(obj, _FUNCTIONS) or not is_followed(obj):
         raise ValueError(
             "saved_model.save: obj must be a tf.Module, a Keras model, or a list or dict of "
             f"Variables, got {obj!r}: make the function an attribute of a tf.Module."
+        )
+    if "signatures" in children(obj) and not isinstance(obj, LoadedModel):
+        raise ValueError(
+            "saved_model.save: obj has an attribute 'signatures', under which a loaded object has "
+            "its signatures: rename it."
+        )
+    if signatures is not None and isinstance(obj, (Mapping, list, tuple)):
+        raise ValueError(
+            f"saved_model.save: a {type(obj).__name__} cannot have signatures when it is loaded: "
+            "make it an attribute of a tf.Module."
         )
     Saving(obj, signatures).write(Writing(export_dir))
 
@@ -83,7 +99,6 @@ class Saving:
         self._objects: list[dict[str, Any]] = []
         self._variables: dict[str, Any] = {}
         self._kinds: dict[int, list[tuple[Any, Exported]]] = {}
-        self._programs: list[dict[str, Any]] = []
         self._root = root
         self._signatures = _named_signatures(signatures, root)
 
@@ -99,13 +114,7 @@ class Saving:
         }
         with writing.lock:  # all of one moment
             arrays = {key: on_host(value.array) for key, value in self._variables.items()}
-        folder.finish(
-            {
-                "objects": self._objects,
-                "signatures": given,
-                "variables": folder.variables(arrays),
-            }
-        )
+        folder.finish({"objects": self._objects, "signatures": given}, arrays)
 
     def _number(self, thing: Any, path: str) -> int:
         """The number of an object, which is a new one if it was not met before."""
@@ -122,13 +131,18 @@ class Saving:
         variable = variable_of(thing)
         if variable is not None or isinstance(thing, Tensor):
             entry |= self._of_variable(thing, variable, path or "root")
-        elif isinstance(thing, Function):
+        elif isinstance(thing, (Function, LoadedFunction)):
             entry |= {"kind": "function", **self._function(thing, folder, path)}
         else:
             kind = "list" if isinstance(thing, (list, tuple)) else "object"
             kind = "dict" if isinstance(thing, Mapping) else kind
-            below = {name: child for name, child in children(thing).items() if name != "optimizer"}
-            below |= dict(_functions_of(thing))
+            below = _below(thing)
+            taken = [name for name in below if kind == "object" and not is_free(name)]
+            if taken:
+                raise ValueError(
+                    f"saved_model.save: {path or 'obj'} has {taken[0]!r}, a name that a loaded "
+                    "object has itself: rename it."
+                )
             entry |= {
                 "kind": kind,
                 "children": {
@@ -151,42 +165,59 @@ class Saving:
             "name": getattr(thing, "path", None) or variable.name.removesuffix(":0"),
             "trainable": bool(variable.trainable),
             "hidden": bool(getattr(variable, "hidden", False)),
+            "shape": None if variable.shape.rank is None else list(variable.shape),
         }
 
     def _function(
         self, found: Any, folder: Writing, path: str, *, names: bool = False
     ) -> dict[str, Any]:
         """A function's parameters, and its programs for each kind of arguments."""
-        made, kinds = _kinds_of(found)
+        if isinstance(found, LoadedSignature):
+            found = found.function
+        if isinstance(found, LoadedFunction):
+            signature, name = found.signature, found.__name__
+            kinds = [self._again(kind, folder) for kind in found.concrete_functions]
+        else:
+            made, specs = _kinds_of(found)
+            signature, name = made._parameters._signature, made._name
+            kinds = [self._kind(made, args, kwargs, folder) for args, kwargs in specs]
         if names and not kinds:
             raise ValueError(
                 f"saved_model.save: {path} has no input_signature and was never called: give it "
                 "one, or pass function.get_concrete_function(...)."
             )
-        parameters = made._parameters._signature
+        every = None if signature is None else signature.parameters.values()
         return {
-            "name": made._name,
-            "parameters": [_parameter(p) for p in parameters.parameters.values()]
-            if parameters is not None
-            else None,
-            "kinds": [self._kind(made, args, kwargs, folder) for args, kwargs in kinds],
+            "name": name,
+            "parameters": None if every is None else [_parameter(p) for p in every],
+            "kinds": kinds,
+        }
+
+    def _again(self, kind: LoadedKind, folder: Writing) -> dict[str, Any]:
+        """A kind of a function that was loaded, as it was saved before."""
+        args, kwargs = kind.structured_input_signature
+        return {
+            "arguments": to_json([list(args), kwargs], "a loaded function"),
+            "results": to_json(kind.structured_outputs, "a loaded function"),
+            "levels": [self._level(level, folder) for level in kind.levels],
         }
 
     def _kind(
         self, made: Function, args: tuple[Any, ...], kwargs: dict[str, Any], folder: Writing
     ) -> dict[str, Any]:
+        arguments = to_json([list(args), kwargs], made._name)
         known = self._kinds.setdefault(id(made), [])
         exported = next((e for kind, e in known if kind == (args, kwargs)), None)
         if exported is None:
             exported = export(made, args, kwargs)
             known.append(((args, kwargs), exported))
         return {
-            "arguments": to_json([list(args), kwargs], made._name),
+            "arguments": arguments,
             "results": to_json(exported.results, made._name),
             "levels": [self._level(level, folder) for level in exported.levels],
         }
 
-    def _level(self, level: Level, folder: Writing) -> dict[str, Any]:
+    def _level(self, level: Level | LoadedLevel, folder: Writing) -> dict[str, Any]:
         return {
             "program": folder.program(level.data),
             "captured": [self._number(outside, "captured") for outside in level.captured],
@@ -197,7 +228,16 @@ class Saving:
         }
 
 
-def _functions_of(thing: Any) -> Iterator[tuple[str, Function]]:
+def _below(thing: Any) -> dict[str, Any]:
+    """What an object holds: Variables, what holds some, and functions."""
+    found = children(thing) | dict(_functions_of(thing))
+    left_out = {"optimizer"} if is_keras_like(thing) else set()
+    if isinstance(thing, LoadedModel):
+        left_out = {"signatures"}
+    return {name: child for name, child in found.items() if name not in left_out}
+
+
+def _functions_of(thing: Any) -> Iterator[tuple[str, Any]]:
     """The functions of a Module: attributes and methods, and what a dict or list holds."""
     held: Iterable[tuple[Any, Any]]
     if isinstance(thing, Module):
@@ -214,7 +254,9 @@ def _functions_of(thing: Any) -> Iterator[tuple[str, Function]]:
         held = vars(thing).items()
     else:
         return
-    yield from ((str(name), value) for name, value in held if isinstance(value, Function))
+    for name, value in held:
+        if isinstance(value, (Function, LoadedFunction)):
+            yield str(name), value
 
 
 def _kinds_of(found: Any) -> tuple[Function, list[tuple[tuple[Any, ...], dict[str, Any]]]]:
@@ -225,8 +267,25 @@ def _kinds_of(found: Any) -> tuple[Function, list[tuple[tuple[Any, ...], dict[st
     if found.input_signature is not None:
         signature = found._parameters.in_order(tuple(found.input_signature), {})
         return found, [signature]
-    kinds = [one.structured_input_signature for one in found._concrete.values()]
-    return found, [(tuple(args), dict(kwargs)) for args, kwargs in kinds]
+    called = [one.structured_input_signature for one in found._concrete.values()]
+    kinds = [(tuple(args), dict(kwargs)) for args, kwargs in called]
+    of_any_size = found.open_kinds
+    kinds = [kind for kind in kinds if not any(_covers(wide, kind) for wide in of_any_size)]
+    return found, [*of_any_size, *kinds]
+
+
+def _covers(wide: Any, kind: Any) -> bool:
+    """Whether arguments of a kind are also of a kind with open sizes."""
+    try:
+        nest.assert_same_structure(wide, kind)
+    except (ValueError, TypeError):
+        return False
+    return all(
+        a.is_compatible_with(b)
+        if isinstance(a, TensorSpec) and isinstance(b, TensorSpec)
+        else a == b
+        for a, b in zip(nest.flatten(wide), nest.flatten(kind), strict=True)
+    )
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
@@ -240,6 +299,8 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 def _named_signatures(signatures: Any, root: Any) -> dict[str, Any]:
     """The functions that `load` gives as `signatures`, by name."""
     if signatures is None:
+        if isinstance(root, LoadedModel):
+            return dict(root.signatures)
         own = dict(_functions_of(root)).get("__call__")
         if is_keras_like(root) and getattr(root, "inputs", None):
             return {DEFAULT: _of_model(root)}
@@ -248,7 +309,7 @@ def _named_signatures(signatures: Any, root: Any) -> dict[str, Any]:
         return {}
     given = signatures if isinstance(signatures, Mapping) else {DEFAULT: signatures}
     for name, found in given.items():
-        if not isinstance(found, (Function, ConcreteFunction, OpenFunction)):
+        if not isinstance(found, _FUNCTIONS):
             raise ValueError(
                 f"saved_model.save: the signature {name!r} must be a tf.function or one of its "
                 f"concrete functions, got {found!r}."
@@ -258,7 +319,7 @@ def _named_signatures(signatures: Any, root: Any) -> dict[str, Any]:
 
 def _of_model(model: Any) -> Any:
     """What a Keras model predicts, as a function of its inputs."""
-    specs = [TensorSpec([None, *tuple(one.shape)[1:]], one.dtype, one.name) for one in model.inputs]
+    specs = [TensorSpec(one.shape, one.dtype, one.name) for one in model.inputs]
     single = specs[0] if len(specs) == 1 else specs
     held = getattr(model, "_inputs_struct", single)  # a functional model may take a dict
     structure = nest.pack_sequence_as(held, specs) if nest.is_nested(held) else specs[0]

@@ -29,6 +29,8 @@ def to_json(structure: Any, what: str) -> Any:
         if not all(isinstance(key, str) for key in structure):
             raise TypeError(f"{what}: a dict in a SavedModel has strings as its keys.")
         return {"dict": {key: to_json(part, what) for key, part in structure.items()}}
+    if isinstance(structure, dtypes.DType):
+        return {"dtype": structure.name}
     raise TypeError(
         f"{what}: a SavedModel can hold tensors, numbers, strings, None, and lists, tuples and "
         f"dicts of them, got {structure!r} of type {type(structure).__name__}."
@@ -45,6 +47,8 @@ def from_json(entry: Any) -> Any:
         return TensorSpec(shape, dtypes.as_dtype(dtype), name)
     if kind == "value" and isinstance(value, _PLAIN):
         return value
+    if kind == "dtype":
+        return dtypes.as_dtype(value)
     if kind == "float" and value in ("nan", "inf", "-inf"):
         return float(value)
     if kind in ("list", "tuple") and isinstance(value, list):

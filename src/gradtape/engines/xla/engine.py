@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtape.engines.numpy.engine import Kernel
 from gradtape.engines.xla.loading import check_process, load, loaded
-from gradtape.engines.xla.settings import is_tracing, wide
+from gradtape.engines.xla.settings import for_any_device, is_tracing, wide
 
 
 class NotTraceableError(TypeError):
@@ -54,7 +54,7 @@ class Namespace:
         """Whether programs run on the CPU unless another device is named, so that kernels may
         choose what is fastest there.
         """
-        return self.jax.default_backend() == "cpu"
+        return self.jax.default_backend() == "cpu" and not for_any_device()
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.jax.numpy, name)

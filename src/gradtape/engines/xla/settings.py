@@ -45,6 +45,32 @@ def preferred() -> Any:
     return None if device is None else device()
 
 
+class _ForAny(threading.local):
+    """Whether this thread makes programs that are to run on any device, with any sizes."""
+
+    is_on = False
+
+
+_for_any = _ForAny()
+
+
+def for_any_device() -> bool:
+    """Whether this thread makes programs for all kinds of devices, in which kernels may not choose
+    what is fastest on one, for some sizes.
+    """
+    return _for_any.is_on
+
+
+@block
+def making_for_any_device() -> Iterator[None]:
+    """A block in which this thread makes such programs."""
+    before, _for_any.is_on = _for_any.is_on, True
+    try:
+        yield
+    finally:
+        _for_any.is_on = before
+
+
 @block
 def running_on(device: Callable[[], Any] | None) -> Iterator[None]:
     """A block in which the programs of this thread run on a device."""

@@ -115,6 +115,11 @@ def _has_state(thing: Any) -> bool:
     return isinstance(state, Variable) or _wraps_variable(state)
 
 
+def is_seed(thing: Any) -> bool:
+    """Whether it is the state of a Keras `SeedGenerator`."""
+    return _wraps_variable(thing) and getattr(thing, "path", "").endswith("seed_generator_state")
+
+
 def is_keras_like(thing: Any) -> bool:
     if isinstance(thing, Module):
         return False

@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.api.tensorflow.checkpoint.bundle.attributes import by_attribute
 from gradtape.api.tensorflow.checkpoint.bundle.graph import by_path
 from gradtape.api.tensorflow.checkpoint.object_graph import (
     children,
     graph_of,
     identity,
     is_followed,
+    is_keras_like,
+    is_seed,
     keras_paths,
     matched_names,
     variable_of,
@@ -93,22 +96,36 @@ class Restoration:
                 continue
             if isinstance(thing, Module) or hasattr(type(thing), "__gradtape_children__"):
                 holders.append((thing, number))
-            below = children(thing)
-            in_file = self._below(number, keras_paths(below))
+            for found, at in self._by_attribute(thing, number):
+                if identity(found) not in seen:
+                    seen.add(identity(found))
+                    queue.append((found, at))
+            below = {n: c for n, c in children(thing).items() if identity(c) not in seen}
+            in_file = self._below(number, keras_paths(below), {at for _, at in queue})
             for name, saved in matched_names(below, list(in_file)).items():
                 if identity(below[name]) not in seen:
                     seen.add(identity(below[name]))
                     queue.append((below[name], in_file[saved]))
         return places, holders
 
-    def _below(self, number: int, paths: list[str]) -> dict[str, int]:
+    def _by_attribute(self, thing: Any, number: int) -> list[tuple[Any, int]]:
+        """The variables of a Keras object, or of one that is a Checkpoint's root, that a file of
+        TensorFlow's has under the same attributes.
+        """
+        held = thing if is_keras_like(thing) else getattr(thing, "root", None)
+        if not self._full_names or not is_keras_like(held):
+            return []
+        return list(by_attribute(self._nodes, number, held))
+
+    def _below(self, number: int, paths: list[str], taken: set[int]) -> dict[str, int]:
         """The objects below one in the file, by name; where the program has Keras's variables
-        there, those of a file of TensorFlow's by their paths too.
+        there, those of a file of TensorFlow's by their paths too, but for those that are `taken`.
         """
         named = self._nodes[number].children
         if not paths or not self._full_names:
             return named
-        return by_path(self._nodes, self._full_names, number, paths) | named
+        found = by_path(self._nodes, self._full_names, number, paths)
+        return {name: at for name, at in found.items() if at not in taken} | named
 
     def _fit_integers(self, leaf: Any, key: str) -> None:
         """Gives an integer of TensorFlow's the Variable's dtype if it has that value there too:
@@ -167,7 +184,9 @@ class Restoration:
         return [
             key
             for key, leaf in leaves.items()
-            if identity(leaf) not in self._restored and not _is_counter(key)
+            if identity(leaf) not in self._restored
+            and not _is_counter(key)
+            and not (self._full_names and is_seed(leaf))  # TensorFlow does not save those
         ]
 
     def gave_something(self) -> bool:

@@ -70,20 +70,6 @@ def number(values: list[Value] | None) -> int:
     return value - 2**64 if value >= 2**63 else value  # negative numbers are written so
 
 
-def numbers(values: list[Value] | None) -> list[int]:
-    """The integers of a repeated field, packed or one by one."""
-    found: list[int] = []
-    for value in values or ():
-        if isinstance(value, int):
-            found.append(value)
-            continue
-        at = 0
-        while at < len(value):
-            one, at = varint(value, at)
-            found.append(one)
-    return found
-
-
 def parts(values: list[Value] | None) -> list[bytes]:
     """The bytes of a repeated field: messages or texts."""
     found = []

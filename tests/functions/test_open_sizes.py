@@ -219,6 +219,14 @@ def test_layers_over_sequences_of_any_length(kind):
         np.testing.assert_allclose(again(x)[0], call(x), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("units", [300, 4096], ids=["near a limit", "large"])
+def test_gradients_do_not_depend_on_what_is_fastest_for_a_size(units):
+    bias = tf.Variable(tf.zeros([units]))
+    spec = tf.TensorSpec([None, units])
+    found = export(tf.function(lambda x: tf.tanh(x + bias)), (spec,), {})
+    assert [level.why for level in found.levels] == [""] * 3
+
+
 @pytest.mark.parametrize(
     "function",
     [

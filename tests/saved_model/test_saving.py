@@ -275,3 +275,37 @@ def test_an_object_that_is_not_callable(tmp_path):
     tf.saved_model.save(held, tmp_path)
     with pytest.raises(TypeError, match="is not callable"):
         tf.saved_model.load(tmp_path)(1.0)
+
+
+def test_variables_that_a_function_creates_in_its_first_call(tmp_path):
+    class Lazy(tf.Module):
+        weight = None
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 3])])
+        def __call__(self, x):
+            if self.weight is None:
+                self.weight = tf.Variable(tf.ones([3, 2]))
+            return x @ self.weight
+
+    made = Lazy()
+    tf.saved_model.save(made, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    loaded.weight.assign(2.0 * loaded.weight)
+    assert loaded(tf.ones([1, 3])).numpy().tolist() == [[6.0, 6.0]]
+    assert made(tf.ones([1, 3])).numpy().tolist() == [[3.0, 3.0]]
+
+
+def test_functions_that_functions_call_keep_their_own_kinds(tmp_path):
+    made = tf.Module()
+    made.v = tf.Variable(3.0)
+    made.inner = tf.function(lambda x: x * made.v)
+    made.outer = tf.function(
+        lambda x: tf.cond(x[0] > 0, lambda: made.inner(x), lambda: -made.inner(x)),
+        input_signature=[tf.TensorSpec([None])],
+    )
+    for _ in range(2):
+        tf.saved_model.save(made, tmp_path)
+        loaded = tf.saved_model.load(tmp_path)
+        assert loaded.inner.concrete_functions == []
+    assert loaded.outer([1.0, 2.0]).numpy().tolist() == [3.0, 6.0]
+    assert loaded.outer([-1.0]).numpy().tolist() == [3.0]

@@ -136,6 +136,7 @@ class Saving:
         else:
             kind = "list" if isinstance(thing, (list, tuple)) else "object"
             kind = "dict" if isinstance(thing, Mapping) else kind
+            self._let_functions_create(thing)
             below = _below(thing)
             taken = [name for name in below if kind == "object" and not is_free(name)]
             if taken:
@@ -205,17 +206,30 @@ class Saving:
     def _kind(
         self, made: Function, args: tuple[Any, ...], kwargs: dict[str, Any], folder: Writing
     ) -> dict[str, Any]:
-        arguments = to_json([list(args), kwargs], made._name)
-        known = self._kinds.setdefault(id(made), [])
-        exported = next((e for kind, e in known if kind == (args, kwargs)), None)
-        if exported is None:
-            exported = export(made, args, kwargs)
-            known.append(((args, kwargs), exported))
+        exported = self._exported(made, args, kwargs)
         return {
-            "arguments": arguments,
+            "arguments": to_json([list(args), kwargs], made._name),
             "results": to_json(exported.results, made._name),
             "levels": [self._level(level, folder) for level in exported.levels],
         }
+
+    def _exported(self, made: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exported:
+        """A function's programs for one kind of arguments, made once."""
+        known = self._kinds.setdefault(id(made), [])
+        exported = next((e for kind, e in known if kind == (args, kwargs)), None)
+        if exported is None:
+            to_json([list(args), kwargs], made._name)  # or it says what cannot be saved
+            exported = export(made, args, kwargs)
+            known.append(((args, kwargs), exported))
+        return exported
+
+    def _let_functions_create(self, thing: Any) -> None:
+        """Traces an object's functions, which may give it Variables in their first call."""
+        for _, found in _functions_of(thing):
+            if isinstance(found, Function):
+                made, kinds = _kinds_of(found)
+                for args, kwargs in kinds:
+                    self._exported(made, args, kwargs)
 
     def _level(self, level: Level | LoadedLevel, folder: Writing) -> dict[str, Any]:
         return {

@@ -180,7 +180,7 @@ def test_an_attribute_called_optimizer(tmp_path):
 @pytest.mark.parametrize(
     ("argument", "error", "said"),
     [
-        (tf.constant(["a"]), ValueError, "it takes strings"),
+        (tf.constant(["a"]), ValueError, "holds strings"),
         (tf.sparse.from_dense([[1.0, 0.0]]), TypeError, "a SavedModel can hold tensors"),
     ],
     ids=["strings", "sparse"],

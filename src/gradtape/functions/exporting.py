@@ -112,7 +112,7 @@ def _refuse_what_no_program_takes(function: Function, leaves: Sequence[Any]) -> 
                     "numbers, and look text up before: a Keras model with text layers is saved "
                     "with model.save('model.keras')."
                 )
-        elif hasattr(leaf, "is_compatible_with"):  # the spec of a RaggedTensor or a SparseTensor
+        elif hasattr(leaf, "most_specific_compatible_type"):  # of a RaggedTensor, for example
             raise ValueError(
                 f"{function._name} cannot be saved with the argument {leaf}: a saved function "
                 "takes tensors only. Pass the parts, such as flat_values and row_splits, and put "

@@ -16,6 +16,7 @@ import numpy as np
 from gradtape import dtypes, nest
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.trace import inputs_of_path
+from gradtape.dtypes import DType
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.loading import load
@@ -26,7 +27,7 @@ from gradtape.functions.open_sizes import Merged
 from gradtape.functions.program import Program
 from gradtape.functions.reason import NoGradientError
 from gradtape.functions.signature import Arguments
-from gradtape.shapes import TensorSpec
+from gradtape.shapes import TensorShape, TensorSpec
 
 if TYPE_CHECKING:
     from gradtape.functions.concrete_function import ConcreteFunction
@@ -112,7 +113,8 @@ def _refuse_what_no_program_takes(function: Function, leaves: Sequence[Any]) -> 
                     "numbers, and look text up before: a Keras model with text layers is saved "
                     "with model.save('model.keras')."
                 )
-        elif hasattr(leaf, "most_specific_compatible_type"):  # of a RaggedTensor, for example
+        elif hasattr(leaf, "is_compatible_with") and not isinstance(leaf, (DType, TensorShape)):
+            # The spec of a RaggedTensor or a SparseTensor.
             raise ValueError(
                 f"{function._name} cannot be saved with the argument {leaf}: a saved function "
                 "takes tensors only. Pass the parts, such as flat_values and row_splits, and put "

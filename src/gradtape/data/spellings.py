@@ -181,6 +181,20 @@ def sample_from_datasets(
     return Dataset.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
 
 
+@published("data.experimental.dense_to_ragged_batch")
+def dense_to_ragged_batch(
+    batch_size: Any, drop_remainder: bool = False, row_splits_dtype: DTypeLike = dtypes.int64
+) -> Transformation:
+    """For `apply`: `Dataset.ragged_batch`.
+
+    >>> import gradtape as tf
+    >>> rows = tf.data.Dataset.range(3).map(lambda n: tf.range(n))
+    >>> next(iter(rows.apply(tf.data.experimental.dense_to_ragged_batch(3))))
+    <tf.RaggedTensor [[], [0], [0, 1]]>
+    """
+    return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
+
+
 @published("data.experimental.enumerate_dataset")
 def enumerate_dataset(start: Any = 0) -> Transformation:
     """For `apply`: `Dataset.enumerate`.

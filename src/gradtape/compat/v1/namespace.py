@@ -42,6 +42,13 @@ optimizers: train.Optimizer=Optimizer train.GradientDescentOptimizer=GradientDes
     train.get_or_create_global_step=get_or_create_global_step
     train.create_global_step=create_global_step train.get_global_step=get_global_step
 flags: app.run=run
+reading: data.make_one_shot_iterator=make_one_shot_iterator
+    data.make_initializable_iterator=make_initializable_iterator
+    data.get_output_types=get_output_types data.get_output_shapes=get_output_shapes
+    data.get_output_classes=get_output_classes strings.split=strings_split
+    io.tf_record_iterator=tf_record_iterator python_io.tf_record_iterator=tf_record_iterator
+    io.TFRecordCompressionType=TFRecordCompressionType
+    python_io.TFRecordCompressionType=TFRecordCompressionType
 """
 """What is defined in which module beside this one, by its name in `tf.compat.v1`."""
 
@@ -49,7 +56,7 @@ _WHOLE = frozenset(("flags", "logging", "losses"))
 """Modules beside this one that are namespaces themselves."""
 
 _OTHERWISE = """
-    initializers layers lookup metrics saved_model summary
+    initializers layers metrics saved_model summary
     batch_to_space image.extract_glimpse image.resize image.resize_with_pad
     nn.ctc_loss nn.embedding_lookup_sparse nn.fractional_avg_pool nn.fractional_max_pool
     nn.nce_loss nn.safe_embedding_lookup_sparse nn.sampled_softmax_loss nn.space_to_batch

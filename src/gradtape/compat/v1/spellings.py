@@ -129,6 +129,9 @@ count_nonzero=math.count_nonzero math.count_nonzero: input_tensor>input axis kee
     reduction_indices>axis keep_dims>keepdims input
 debugging.assert_all_finite verify_tensor_all_finite=debugging.assert_all_finite: t>x msg>message
     name x message
+decode_csv=io.decode_csv io.decode_csv: records record_defaults field_delim use_quote_delim name
+    na_value select_cols
+decode_raw=io.decode_raw io.decode_raw: input_bytes out_type little_endian name bytes>input_bytes
 depth_to_space=nn.depth_to_space nn.depth_to_space nn.space_to_depth
     space_to_depth=nn.space_to_depth: input block_size name data_format
 device: device_name_or_function>device_name
@@ -189,12 +192,16 @@ ones_initializer zeros_initializer: dtype>
 ones_like zeros_like: tensor>input dtype name optimize>
 orthogonal_initializer=initializers.Orthogonal: gain seed dtype>
 pad: tensor paddings mode name constant_values
+parse_example=io.parse_example io.parse_example parse_single_example=io.parse_single_example
+    io.parse_single_example: serialized features name example_names
 py_func=numpy_function: func inp Tout stateful name
 random.poisson random_poisson=random.poisson: lam shape dtype seed name
 random.set_random_seed=random.set_seed set_random_seed=random.set_seed: seed
 random_normal_initializer truncated_normal_initializer=initializers.TruncatedNormal: mean stddev
     seed dtype>
 random_uniform_initializer: minval maxval seed dtype>
+reduce_join=strings.reduce_join strings.reduce_join: inputs axis keep_dims>keepdims separator name
+    reduction_indices>axis keepdims
 reverse_sequence: input seq_lengths seq_axis batch_axis name seq_dim>seq_axis batch_dim>batch_axis
 shape size: input name out_type
 sparse.add sparse_add=sparse.add: a b threshold thresh>threshold
@@ -206,6 +213,10 @@ sparse.segment_mean sparse.segment_sqrt_n sparse.segment_sum: data indices segme
 sparse_segment_mean=sparse.segment_mean sparse_segment_sqrt_n=sparse.segment_sqrt_n
     sparse_segment_sum=sparse.segment_sum: data indices segment_ids name num_segments
 squeeze: input axis name squeeze_dims>axis
+string_to_hash_bucket=strings.to_hash_bucket strings.to_hash_bucket: string_tensor>input num_buckets
+    name input
+string_to_number=strings.to_number strings.to_number: string_tensor>input out_type name input
+strings.substr substr=strings.substr: input pos len name unit
 train.NewCheckpointReader=train.load_checkpoint: filepattern>ckpt_dir_or_file
 transpose: a perm name conjugate
 tuple: tensors name control_inputs

@@ -241,3 +241,15 @@ def test_numpy_does_not_warn_and_its_own_settings_stay():
         with pytest.raises(FloatingPointError):
             np.float32(1.0) / np.float32(0.0)
     assert not np.isfinite(gradient.numpy()[0])
+
+
+@pytest.mark.parametrize("name", [n for n in tf.errors.__all__ if n.endswith("Error")])
+def test_a_message_alone_makes_an_error_of_each_class(name):
+    class_ = getattr(tf.errors, name)
+    assert str(class_("what happened")) == "what happened"
+
+
+def test_an_error_without_a_message_is_refused():
+    for wrong in ((None,), ("node", "op"), (None, None)):
+        with pytest.raises(TypeError, match="give node_def, op and message"):
+            tf.errors.InvalidArgumentError(*wrong)

@@ -68,13 +68,25 @@ UNAUTHENTICATED = 16
 class OpError(Exception):
     """The base of the errors that an op raises: `message`, `error_code`,
     and TensorFlow's `node_def` and `op`.
+
+    A message alone makes one too: so Keras, which adds the arguments of a layer's call to the
+    message, keeps the class of the error.
     """
 
     error_code = UNKNOWN
 
     def __init__(
-        self, node_def: Any, op: Any, message: str, error_code: int | None = None, *args: Any
+        self,
+        node_def: Any,
+        op: Any = None,
+        message: str | None = None,
+        error_code: int | None = None,
+        *args: Any,
     ) -> None:
+        if message is None:
+            if not isinstance(node_def, str) or op is not None:
+                raise TypeError(f"{type(self).__name__}: give node_def, op and message.")
+            node_def, message = None, node_def
         super().__init__(message, *args)
         self.node_def = node_def
         self.op = op
@@ -99,7 +111,9 @@ class OpError(Exception):
 class _CodedError(OpError):
     """An `OpError` whose class fixes its code."""
 
-    def __init__(self, node_def: Any, op: Any, message: str, *args: Any) -> None:
+    def __init__(
+        self, node_def: Any, op: Any = None, message: str | None = None, *args: Any
+    ) -> None:
         super().__init__(node_def, op, message, None, *args)
 
 

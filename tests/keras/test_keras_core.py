@@ -343,3 +343,23 @@ def test_a_subclass_of_numpys_array_becomes_a_plain_one(subclass, wanted, dtype)
     product = keras.ops.multiply(keras.ops.ones((2, 2)), subclass(plain))
     assert type(product.array) is np.ndarray
     np.testing.assert_array_equal(product.numpy(), plain)
+
+
+def test_a_layer_keeps_the_class_of_an_error_and_adds_its_arguments():
+    class Product(keras.layers.Layer):
+        def call(self, x):
+            return tf.matmul(x, tf.ones([3, 3]))
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Arguments received by Product.call"):
+        Product()(tf.ones([1, 4]))
+
+
+def test_a_models_submodules_are_its_layers_and_theirs():
+    inner = keras.Sequential([keras.layers.Dense(2), keras.layers.Dropout(0.5)])
+    model = keras.Sequential([inner, keras.layers.Dense(1)])
+    model.build((None, 3))
+    found = {id(layer) for layer in model.submodules}
+    assert {id(layer) for layer in (inner, *inner.layers, model.layers[1])} <= found
+    assert id(model) not in found
+    assert all(isinstance(layer, keras.layers.Layer) for layer in model.submodules)
+    assert not any(isinstance(layer, keras.Sequential) for layer in inner.submodules)

@@ -36,13 +36,14 @@ from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.loading import check_process
 from gradtape.functions.call_rule import RunEagerly
+from gradtape.functions.concrete_calls import arguments_of_call
 from gradtape.functions.described import Described, spec_or_itself
 from gradtape.functions.eager import run_eagerly
 from gradtape.functions.program import Program
 from gradtape.functions.reach import seen_by
 from gradtape.functions.results import packer, planned
 from gradtape.functions.shortcut import NOT_RUN, Shortcut, shortcut_of
-from gradtape.functions.signature import Arguments, Parameters, cast_to_kind
+from gradtape.functions.signature import Arguments, Parameters
 
 if TYPE_CHECKING:
     from gradtape.functions.function import Function
@@ -342,8 +343,9 @@ class ConcreteFunction(Described):
         return self._call(args, kwargs) if around is None else around(self, args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        args, kwargs = self._function._parameters.in_order(args, kwargs)
-        arguments = cast_to_kind(args, kwargs, self.structured_input_signature, self.name)
+        arguments = arguments_of_call(
+            self._function._parameters, args, kwargs, self.structured_input_signature, self.name
+        )
         function = self._function.for_this_thread()
         try:
             return function._traced_for(arguments).call(arguments)

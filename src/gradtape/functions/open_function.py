@@ -11,8 +11,9 @@ import numpy as np
 from gradtape import nest
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.functions.concrete_calls import arguments_of_call
 from gradtape.functions.described import Described
-from gradtape.functions.signature import Arguments, Parameters, cast_to_kind
+from gradtape.functions.signature import Arguments, Parameters
 from gradtape.shapes import TensorSpec
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ class OpenFunction(Described):
         return self._call(args, kwargs) if around is None else around(self, args, kwargs)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        args, kwargs = self._function._parameters.in_order(args, kwargs)
-        arguments = cast_to_kind(args, kwargs, self.structured_input_signature, self.name)
+        arguments = arguments_of_call(
+            self._function._parameters, args, kwargs, self.structured_input_signature, self.name
+        )
         program = self._function.for_this_thread()._traced_for(arguments)
         self._programs[id(program)] = program
         return program.call(arguments)

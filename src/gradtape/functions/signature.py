@@ -9,7 +9,7 @@ equal keys run the same program.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,6 +60,11 @@ class Parameters:
             raise TypeError(f"{self._name}: {error}.") from None
         bound.apply_defaults()
         return bound.args, bound.kwargs
+
+    @property
+    def signature(self) -> Signature | None:
+        """Python's own description of the parameters; None if the function has none."""
+        return self._signature
 
     def check_defaults(self, values: Sequence[Any], count: int) -> None:
         """Refuses arguments that an input_signature of `count` entries does not cover, unless they

@@ -138,3 +138,31 @@ def test_what_differs_is_what_the_page_says():
     fresh = audit_differences.LIST.read_text(encoding="utf-8") == audit_differences.text()
     assert fresh, "run `python -m tools.audit_differences`"
     assert len(re.findall("^", audit_differences.text(), re.MULTILINE)) > 25
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("__version__.startswith", "there"),
+        ("version.VERSION.split", "there"),
+        ("__version__.starts_with", "absent"),
+        ("keras.__version__", "there"),
+        ("keras.__version__.split", "there"),
+        ("keras.Model.fit", "there"),
+        ("keras.Model.__init__", "there"),
+        ("keras.layers.Dense.__name__", "there"),
+        ("compat.v1.keras.layers.Dense.call", "there"),
+        ("optimizers.Adam.apply_gradients", "there"),
+        ("keras.nothing.fit", "absent"),
+        ("keras.layers.Sequential", "absent"),
+        ("Tensor.shape", "there"),
+        ("Tensor.shapes", "absent"),
+    ],
+)
+def test_what_is_below_a_class_or_a_value_is_judged_by_it(name, kind):
+    assert verdict_on(name).kind == kind
+
+
+@pytest.mark.parametrize("name", ["compiler.tf2xla.python.xla", "core.framework.graph_pb2"])
+def test_a_folder_of_tensorflows_package_is_called_that(name):
+    assert "a folder of TensorFlow's package" in verdict_on(name).sentence

@@ -20,6 +20,7 @@ from gradtape.compat.sentences import sentence_for
 THERE, DIFFERS, ABSENT = "there", "differs", "absent"
 _DIFFERENCES = Path(__file__).with_name("differences.txt")
 _KERAS = ("keras", "losses", "metrics", "optimizers", "initializers")
+_OF_MODULES = ("__version__", "__file__", "__name__", "__path__", "__doc__")
 
 
 class Verdict(NamedTuple):
@@ -55,16 +56,31 @@ def verdict_on(name: str) -> Verdict:
 
 def _is_there(name: str) -> bool:
     root = name.partition(".")[0]
-    if name.startswith("__"):
-        return name in ("__version__", "__file__", "__name__", "__path__", "__doc__")
     if root in _KERAS:
-        return tensorflow_names.has(name)
+        return _is_kerass(name)
     if root == "python":
         return _is_there_privately(name)
     try:
         reduce(getattr, name.split("."), gradtape)
     except AttributeError:
         return False
+    return True
+
+
+def _is_kerass(name: str) -> bool:
+    """Whether Keras has a name. What is below a class or function of its own, such as a method,
+    counts as there, since only Keras itself could tell.
+    """
+    parts = name.split(".")
+    for length in range(1, len(parts) + 1):
+        namespace, own = ".".join(parts[: length - 1]), parts[length - 1]
+        full = ".".join(parts[:length])
+        if own in _OF_MODULES and tensorflow_names.is_namespace(namespace):
+            return True
+        if not tensorflow_names.has(full):
+            return False
+        if not tensorflow_names.is_namespace(full):
+            return True
     return True
 
 

@@ -162,6 +162,7 @@ _CONTEXT = "a context, whose effect is tested in tests/"
 
 # Symbols without a row, and why.
 NOT_COMPARED: dict[str, str] = {
+    **dict.fromkeys(("tf.RaggedTensor", "tf.RaggedTensorSpec"), "test_ragged.py compares them"),
     **dict.fromkeys(("tf.AggregationMethod", "tf.UnconnectedGradients", "tf.VariableAggregation",
         "tf.VariableSynchronization"), _ENUM),
     **dict.fromkeys(("tf.Assert", "tf.assert_equal", "tf.assert_greater", "tf.assert_less",

@@ -36,7 +36,8 @@ def ragged(
     values = [_filled(one, dtype) for one in column(name, dtype)]
     counts = [len(one) for one in values]
     flat = _joined(values, dtype)
-    partitions, sizes = list(feature.partitions), []
+    partitions = list(feature.partitions)
+    sizes: list[int] = []
     while partitions and isinstance(partitions[-1], RaggedFeature.UniformRowLength):
         length = _length(key, partitions.pop())
         sizes.insert(0, length)
@@ -45,8 +46,8 @@ def ragged(
     levels: list[tuple[Any, int | None]] = []  # of all examples, the innermost first
     for partition in reversed(partitions):
         lengths = _lengths(key, partition, counts, column, wrong)
-        uniform = isinstance(partition, RaggedFeature.UniformRowLength)
-        levels.append((_joined(lengths, dtypes.int64), partition.length if uniform else None))
+        is_uniform = isinstance(partition, RaggedFeature.UniformRowLength)
+        levels.append((_joined(lengths, dtypes.int64), partition.length if is_uniform else None))
         counts = [len(one) for one in lengths]
     if batch:
         levels.append((np.array(counts, np.int64), None))

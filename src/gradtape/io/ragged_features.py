@@ -36,7 +36,8 @@ def ragged(
     values = [_filled(one, dtype) for one in column(name, dtype)]
     counts = [len(one) for one in values]
     flat = _joined(values, dtype)
-    partitions, sizes = list(feature.partitions), list[int]()
+    partitions = list(feature.partitions)
+    sizes: list[int] = []
     while partitions and isinstance(partitions[-1], RaggedFeature.UniformRowLength):
         length = _length(key, partitions.pop())
         sizes.insert(0, length)

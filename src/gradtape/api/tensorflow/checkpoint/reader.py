@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradtape import dtypes
+from gradtape.api.tensorflow.checkpoint.bundle.reader import prefix_of
 from gradtape.api.tensorflow.checkpoint.state_file import latest_checkpoint, read_state
-from gradtape.api.tensorflow.checkpoint.tensor_file import read_tensors
+from gradtape.api.tensorflow.checkpoint.tensor_file import file_of, read_tensors
 from gradtape.errors import NotFoundError
 from gradtape.published import published
 
@@ -71,7 +72,7 @@ def _dtype(array: Any) -> dtypes.DType:
 
 @published("train.load_checkpoint")
 def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
-    """The values of a checkpoint, or of the latest one of a folder, by name.
+    """The values of a checkpoint, or of the latest one of a folder, by name; TensorFlow's too.
 
     >>> import gradtape as tf
     >>> import tempfile
@@ -81,7 +82,7 @@ def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
     array([1., 2.], dtype=float32)
     """
     path = os.fspath(ckpt_dir_or_file)
-    if Path(path).is_dir():
+    if Path(path).is_dir() and prefix_of(path) is None:  # and no SavedModel of TensorFlow's
         latest = latest_checkpoint(path)
         if latest is None:
             raise ValueError(
@@ -89,8 +90,9 @@ def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
                 "that save() returned."
             )
         path = latest
+    ending = _ENDING if file_of(path).exists() else ""  # TensorFlow's own files have it
     arrays = read_tensors(path).arrays
-    return CheckpointReader(path, {f"{key}{_ENDING}": array for key, array in arrays.items()})
+    return CheckpointReader(path, {f"{key}{ending}": array for key, array in arrays.items()})
 
 
 @published("train.list_variables")

@@ -247,6 +247,15 @@ def test_an_integer_takes_the_dtype_of_its_variable_if_it_fits(tmp_path):
     assert checkpoint.everything.scalar.numpy() == 3
 
 
+@pytest.mark.parametrize("path", ["module/ckpt-1", "module"])
+def test_values_without_objects(path):
+    reader = tf.train.load_checkpoint(FILES / path)
+    name = "everything/scalar/.ATTRIBUTES/VARIABLE_VALUE"
+    assert reader.get_tensor(name) == -7
+    assert (name, []) in tf.train.list_variables(FILES / path)
+    assert tf.train.load_variable(FILES / "by_name/model", "layer/a").tolist() == [1.0, 2.0]
+
+
 class TestDamage:
     @pytest.fixture
     def copy(self, tmp_path):

@@ -94,7 +94,7 @@ def _tensors_alone(
     by_name |= kwargs
     if by_name.keys() != set(wanted):
         return None
-    return BoundArguments(signature, traced.arguments | by_name)  # type: ignore[arg-type]
+    return BoundArguments(signature, traced.arguments | by_name)
 
 
 def _has_tensors(known: Any) -> bool:

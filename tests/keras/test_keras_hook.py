@@ -251,6 +251,11 @@ def without_keras(tmp_path_factory):
     return os.pathsep.join([str(folder), SOURCES])
 
 
+OF_KERAS = [
+    "gradtape.activations", "gradtape.callbacks.ExplainNonFinite", "gradtape.initializers",
+    "gradtape.keras", "gradtape.losses", "gradtape.metrics", "gradtape.optimizers",
+    "gradtape.regularizers",
+]  # fmt: skip
 ASKED_FOR = """
 import gradtape, types
 
@@ -263,6 +268,7 @@ def absent(module):
             continue
         found = getattr(module, name)
         own = isinstance(found, types.ModuleType) and found.__name__.startswith("gradtape.")
+        own = own and ".compat" not in found.__name__  # where gradtape is again, and again
         if own and found not in seen:
             seen.append(found)
             yield from absent(found)
@@ -295,7 +301,7 @@ print(sorted(absent(gradtape)))
         ("import gradtape; gradtape.callbacks.ExplainNonFinite",
             ("AttributeError: gradtape.keras is Keras 3, which is not installed: pip install "
              "'gradtape[keras]'.")),
-        (ASKED_FOR, "['gradtape.callbacks.ExplainNonFinite', 'gradtape.keras']"),
+        (ASKED_FOR, str(OF_KERAS)),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("told", [{}, {"KERAS_BACKEND": "gradtape"}], ids=["", "told"])

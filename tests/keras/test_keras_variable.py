@@ -127,9 +127,8 @@ def test_a_variable_without_a_value_is_no_source():
     with keras.StatelessScope():
         late = keras.Variable("zeros", shape=(2,), name="late")
         assert late.value.shape == (2,)
-        with pytest.raises(
-            ValueError, match="late' has no value yet: call or build its layer first"
-        ):
+        said = f"'{late.path}' has no value yet: call or build its layer first"
+        with pytest.raises(ValueError, match=said):
             late.__gradtape_variable__  # noqa: B018
     np.testing.assert_array_equal(late.__gradtape_variable__, [0.0, 0.0])
 

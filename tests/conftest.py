@@ -14,6 +14,7 @@ import pytest
 
 from gradtape.core import observers
 from gradtape.core.buffered import relying
+from gradtape.core.scopes import NOWHERE
 from gradtape.core.thread import here
 
 
@@ -77,11 +78,13 @@ def sample(items):
 
 @pytest.fixture(autouse=True)
 def nothing_left_recording():
-    """Fails a test that leaves a tape, an accumulator, a vmap or a profile running,
-    and stops it for the tests that follow.
+    """Fails a test that leaves a tape, an accumulator, a vmap or a profile running, or a Node in
+    no recording, and ends that for the tests that follow.
     """
     yield
     left = (*here.state.recorders, *here.state.levels, *here.state.observers, *relying)
+    misplaced = list(NOWHERE.nodes)
+    NOWHERE.nodes.clear()
     if left:
         here.state.set_recorders(())
         here.state.levels = ()
@@ -92,3 +95,5 @@ def nothing_left_recording():
             f"this test left {len(left)} recording: "
             f"{', '.join(type(recorder).__name__ for recorder in left)}"
         )
+    if misplaced:
+        pytest.fail(f"this test recorded what no tape follows, which is kept for ever: {misplaced}")

@@ -18,7 +18,6 @@ HERE = Path(__file__).parent
 pytestmark = pytest.mark.devices
 
 
-@pytest.mark.slow
 def test_eager_code_on_another_device(request):
     """XLA can pretend that there are several CPUs, if it is told so before it starts."""
     options = ["--all"] if request.config.getoption("--all") else []

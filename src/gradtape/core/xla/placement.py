@@ -15,6 +15,7 @@ from gradtape.core.batching import BatchedTensor
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
 from gradtape.core.record import record_same
+from gradtape.core.scopes import NOWHERE
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
@@ -105,8 +106,8 @@ def _recorded(before: Tensor, after: Tensor, place: Place) -> Tensor:
 
 
 def _moved(node: Node, start: Place, end: Place) -> Node:
-    """The Node for the same value on another device."""
-    if start.name == end.name:
+    """The Node for the same value on another device; the end of a chain stays what it is."""
+    if start.name == end.name or node.scope is NOWHERE:
         return node
     for part in node.scope.recordings:
         part.moved = True

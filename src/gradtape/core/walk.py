@@ -24,6 +24,8 @@ from gradtape.core.strong_zeros import HIDDEN, Ones
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor
+from gradtape.engines.numpy.blas import OneThread
+from gradtape.engines.numpy.crowding import crowd
 
 _rule = attrgetter("rule")
 
@@ -74,6 +76,15 @@ def pull_back(
     `release` frees what each Node saved as soon as its rule has run, unless another open recording
     needs it.
     """
+    if crowd.is_here():
+        with OneThread():
+            return _pull_back(seeds, sources, recording, release)
+    return _pull_back(seeds, sources, recording, release)
+
+
+def _pull_back(
+    seeds: dict[Node, Any], sources: Iterable[Node | None], recording: Recording, release: bool
+) -> dict[Node, Any]:
     state = here.state
     tensors = (
         state.scope is not None or bool(state.levels) or state.trace is not None or recording.moved

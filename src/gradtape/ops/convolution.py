@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from gradtape.engines.numpy.threads import product_ran
 from gradtape.ops import convolution_on_xla, jets, links
 from gradtape.ops.batching import every_mapped
 from gradtape.ops.declare import op
@@ -173,7 +172,6 @@ def _group(array: Any, groups: int, index: int) -> Any:
 
 def _joined(groups: Any) -> Any:
     """What products gave for groups, stacked along the first axis, side by side in the last one."""
-    product_ran()
     joined = np.moveaxis(groups, 0, -2)
     return joined.reshape(*joined.shape[:-2], joined.shape[-2] * joined.shape[-1])
 
@@ -347,6 +345,11 @@ def _conv_by_input_links(call: links.LinkedCall, index: int) -> links.Link | Non
     )
 
 
+def _work(size: int, filters: int, channels: int, groups: int) -> int:
+    """The channels of each group meet the filters of that group: one alone without BLAS."""
+    return 0 if channels == 1 < groups else size * filters // groups
+
+
 conv = op(
     "conv",
     _conv,
@@ -359,6 +362,7 @@ conv = op(
     batch=_batched,
     native=True,
     xla=convolution_on_xla.conv,
+    work=lambda x, w, groups, **_: _work(x.size, w.shape[-1], w.shape[-2], groups),
     jet=jets.bilinear,
     links=_conv_links,
 )
@@ -372,6 +376,7 @@ conv_by_input = op(
     batch=_batched,
     native=True,
     xla=convolution_on_xla.conv_by_input,
+    work=lambda w, y, groups, **_: _work(y.size, w.shape[-2], w.shape[-2], groups),
     jet=jets.bilinear,
     links=_conv_by_input_links,
 )
@@ -387,5 +392,6 @@ conv_by_filter = op(
     batch=_batched,
     native=True,
     xla=convolution_on_xla.conv_by_filter,
+    work=lambda x, y, groups, **_: _work(x.size, y.shape[-1], x.shape[-1] // groups, groups),
     jet=jets.bilinear,
 )

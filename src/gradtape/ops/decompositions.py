@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines.numpy.blas import of_matrices
 from gradtape.ops.arithmetic import absolute, equal, greater
 from gradtape.ops.batching import as_it_is
 from gradtape.ops.broadcasting import cast, real
@@ -116,7 +117,16 @@ def permutation(rows: Any, dtype: Any) -> Any:
     return cast(equal(rows[..., None], order), dtype=dtype)
 
 
-lu = op("lu", _lu, pull_all=_lu_pull, several=True, batch=as_it_is, xla=_lu_on_xla, unique=False)
+lu = op(
+    "lu",
+    _lu,
+    pull_all=_lu_pull,
+    several=True,
+    batch=as_it_is,
+    xla=_lu_on_xla,
+    work=of_matrices,
+    unique=False,
+)
 
 
 # QR
@@ -141,7 +151,16 @@ def _qr_pull(g: Any, wanted: Sequence[Any], out: Any, x_shape: Shape) -> list[An
     return [adjoint(triangular_solve(r, adjoint(pulled), lower=False))]
 
 
-qr = op("qr", _qr, pull_all=_qr_pull, several=True, conjugate=False, batch=as_it_is, unique=False)
+qr = op(
+    "qr",
+    _qr,
+    pull_all=_qr_pull,
+    several=True,
+    conjugate=False,
+    batch=as_it_is,
+    work=of_matrices,
+    unique=False,
+)
 
 
 # Singular values
@@ -206,7 +225,14 @@ def _complex_like(x: Any, other: Any) -> Any:
 
 
 svd = op(
-    "svd", _svd, pull_all=_svd_pull, several=True, conjugate=False, batch=as_it_is, unique=False
+    "svd",
+    _svd,
+    pull_all=_svd_pull,
+    several=True,
+    conjugate=False,
+    batch=as_it_is,
+    work=of_matrices,
+    unique=False,
 )
 
 
@@ -221,7 +247,12 @@ def _singular_values_pull(g: Any, x: Any) -> Any:
 
 
 singular_values = op(
-    "singular_values", _singular_values, [_singular_values_pull], conjugate=False, batch=as_it_is
+    "singular_values",
+    _singular_values,
+    [_singular_values_pull],
+    conjugate=False,
+    batch=as_it_is,
+    work=of_matrices,
 )
 
 
@@ -251,6 +282,7 @@ def _eigvalsh_pull(g: Any, x: Any) -> Any:
 eigh = op(
     "eigh",
     lambda xp, x: _or_nan(lambda matrix: list(xp.linalg.eigh(matrix)), x),
+    work=of_matrices,
     pull_all=_eigh_pull,
     several=True,
     conjugate=False,
@@ -263,6 +295,7 @@ eigvalsh = op(
     "eigvalsh",
     lambda xp, x: _or_nan(lambda matrix: [xp.linalg.eigvalsh(matrix)], x)[0],
     [_eigvalsh_pull],
+    work=of_matrices,
     conjugate=False,
     batch=as_it_is,
     xla=lambda xp, x: xp.linalg.eigvalsh(x, symmetrize_input=False),
@@ -299,6 +332,7 @@ def _real_if(x: Any, dtype: Any) -> Any:
 eig = op(
     "eig",
     lambda xp, x: _or_nan(lambda matrix: [_as_complex(part) for part in xp.linalg.eig(matrix)], x),
+    work=of_matrices,
     pull_all=_eig_pull,
     several=True,
     conjugate=False,
@@ -309,6 +343,7 @@ eigvals = op(
     "eigvals",
     lambda xp, x: _or_nan(lambda matrix: [_as_complex(xp.linalg.eigvals(matrix))], x)[0],
     [_eigvals_pull],
+    work=of_matrices,
     conjugate=False,
     batch=as_it_is,
 )

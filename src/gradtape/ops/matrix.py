@@ -125,6 +125,14 @@ def _einsum(xp: Any, *operands: Any, inputs: Sequence[str], output: str) -> Any:
     return xp.einsum(f"{','.join(inputs)}->{output}", *operands, optimize=len(operands) > 1)
 
 
+def _einsum_work(*operands: Any, inputs: Sequence[str], output: str) -> int:
+    """One multiplication for each value of all indices."""
+    sizes: dict[str, int] = {}
+    for operand, indices in zip(operands, inputs, strict=True):
+        sizes.update(zip(indices, operand.shape, strict=True))
+    return math.prod(sizes.values()) if len(operands) > 1 else 0
+
+
 def _einsum_pull(
     g: Any, wanted: Sequence[Any], args: Any, shapes: Any, inputs: Sequence[str], output: str
 ) -> list[Any]:
@@ -191,6 +199,7 @@ einsum = op(
     pull_all=_einsum_pull,
     arguments=(),
     batch=_batch_einsum,
+    work=_einsum_work,
     native=True,
     jet=_einsum_jet,
     links=_einsum_links,

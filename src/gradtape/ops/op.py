@@ -35,6 +35,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
 from gradtape.core.xla.placement import Elsewhere
 from gradtape.engines.engine import XLA, host_kernel
+from gradtape.engines.numpy.blas import sharing
 from gradtape.engines.numpy.engine import Kernel, bind
 from gradtape.ops import batching, jets
 from gradtape.ops.computing import HALF, Runs, only_computes
@@ -93,6 +94,10 @@ class Op(Runs):
     xla: Any = None
     """A second kernel, for the XLA engine alone, where the first one does not serve it; `ON_HOST`
     for one that calls NumPy back.
+    """
+    work: Callable[..., int] | None = None
+    """About how many multiplications it asks of NumPy's BLAS, by what the kernel is given: see
+    `engines.numpy.blas`.
     """
     native: bool = False
     """XLA can be left to compute it in half precision: it rounds once, or sums products in a wide
@@ -157,7 +162,6 @@ class Op(Runs):
             )
         registry[name] = self
         self.kernel = bind(kernel)
-        by_kernel[self.kernel] = self
         self.xla = kernel if self.xla is None else self.xla
         named = isinstance(self.xla, str) and self.xla != ON_HOST
         self.native = self.native or named or type(self.xla) is BuiltinFunctionType
@@ -167,6 +171,9 @@ class Op(Runs):
         code = getattr(function, "__code__", None)
         self.has_parameters = getattr(code, "co_kwonlyargcount", 0) > 0
         self.defaults: dict[str, Any] = getattr(function, "__kwdefaults__", None) or {}
+        if self.work is not None:
+            self.kernel = sharing(self.kernel, self.work)
+        by_kernel[self.kernel] = self
         if self.pull_all is None:
             missing = self.arguments[len(pulls) :]
             pulls = [*pulls, *(missing_pull(name, argument) for argument in missing)]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.tensor import Tensor
+from gradtape.engines.numpy.blas import of_matrices
 from gradtape.ops.batching import as_it_is, elementwise, together
 from gradtape.ops.broadcasting import conj, sum_to_shape
 from gradtape.ops.declare import op
@@ -108,6 +109,7 @@ inverse = op(
     "inverse",
     _inverse,
     [lambda g, out: -(out.mT @ g @ out.mT)],
+    work=of_matrices,
     batch=as_it_is,
     when_not_finite=_SINGULAR,
 )
@@ -135,6 +137,7 @@ def _solve_pull(
 solve = op(
     "solve",
     _solve,
+    work=of_matrices,
     pull_all=_solve_pull,
     batch=elementwise,
     links=_by_right_side,
@@ -163,6 +166,7 @@ pseudoinverse = op(
     "pseudoinverse",
     _pseudoinverse,
     [_pseudoinverse_pull, None],
+    work=of_matrices,
     apart=["cutoff"],
     conjugate=False,
     batch=together,
@@ -211,6 +215,7 @@ def _triangular_solve_pull(
 triangular_solve = op(
     "triangular_solve",
     _triangular_solve,
+    work=of_matrices,
     pull_all=_triangular_solve_pull,
     batch=elementwise,
     xla=_triangular_solve_on_xla,
@@ -248,6 +253,7 @@ cholesky = op(
     "cholesky",
     _cholesky,
     [_cholesky_pull],
+    work=of_matrices,
     conjugate=False,
     batch=as_it_is,
     when_not_finite=_SINGULAR,

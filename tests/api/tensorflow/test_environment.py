@@ -190,4 +190,4 @@ def test_settings_are_kept():
         finally:
             put(before)
         assert get() == before != value
-    assert config.experimental.enable_op_determinism() is None
+    assert config.experimental.enable_op_determinism() is None  # test_crowding.py has what it does

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtape.engines.numpy.crowding import crowd, on_main_thread
+
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
@@ -64,12 +66,8 @@ def chosen() -> int:
 
 
 def threads() -> int:
-    """How many threads share the work of the calling thread.
-
-    Only the main thread shares its work: others are likely to be workers of a pool that has its own
-    plan for the cores.
-    """
-    if threading.current_thread() is not threading.main_thread():
+    """How many threads share the work of the calling thread."""
+    if not on_main_thread() or crowd.is_here():
         return 1
     return _chosen or _named() or cores()
 
@@ -132,12 +130,15 @@ def shared(function: Callable[..., Any], *values: Any) -> Any:
                 out[begin:end] = function(*_part(flat, begin, end))
 
     ends = [size * (i + 1) // count for i in range(count)]
+    begun = perf_counter()
     waiting = [_workers(count).submit(work, start, stop) for start, stop in pairwise(ends)]
     try:
         work(0, ends[0])
     finally:
+        done = perf_counter()
         for part in waiting:
             part.result()  # what a thread raised, this one raises
+    crowd.note(perf_counter() - begun, done - begun)
     if _invalid:
         _invalid.clear()
         np.multiply(0.0, math.inf)  # whoever listens to this thread hears of it

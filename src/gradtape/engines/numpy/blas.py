@@ -1,0 +1,117 @@
+"""How many threads BLAS has for large work: one while other programs want the cores, else as many
+as NumPy's user has set.
+
+OpenBLAS has one setting for the process. It is changed while work of gradtape's runs, and is what
+it was when user code runs again. Other BLAS libraries are left alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from time import perf_counter, thread_time
+from typing import Any, NamedTuple
+
+from gradtape.blocks import Block
+from gradtape.engines.numpy.crowding import crowd, on_main_thread
+from gradtape.engines.numpy.threads import product_ran
+
+SHARED = 2**18
+"""From so many multiplications on OpenBLAS shares a product among threads."""
+
+
+def run(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
+    """`function(*args, **params)`, which asks BLAS for so much that it would share it."""
+    if not on_main_thread():
+        return function(*args, **params)
+    alone = crowd.is_here()
+    start = perf_counter()
+    if alone:
+        own = thread_time()
+        with OneThread():
+            result = function(*args, **params)
+        crowd.note_alone(perf_counter() - start, thread_time() - own)
+        return result
+    if start < crowd.measured_until:
+        own = thread_time()
+        result = function(*args, **params)
+        crowd.note(perf_counter() - start, thread_time() - own)
+    else:
+        result = function(*args, **params)
+        crowd.note_time(perf_counter() - start)
+    product_ran()
+    return result
+
+
+def sharing(kernel: Callable[..., Any], work: Callable[..., int]) -> Callable[..., Any]:
+    """A kernel that calls BLAS, run so where `work`, about how many multiplications a call takes,
+    is enough.
+    """
+
+    def of_any_size(*args: Any, **params: Any) -> Any:
+        if work(*args, **params) > SHARED:
+            return run(kernel, *args, **params)
+        return kernel(*args, **params)
+
+    of_any_size.func = getattr(kernel, "func", kernel)  # type: ignore[attr-defined]
+    return of_any_size
+
+
+def of_matrices(x: Any, *rest: Any, **params: Any) -> int:
+    """The work of a kernel that solves with, or factors, the matrices that it is given first."""
+    return x.size * x.shape[-1] if x.ndim > 1 else 0
+
+
+class OneThread(Block):
+    """A block in which OpenBLAS has one thread."""
+
+    def __init__(self) -> None:
+        self._before: list[tuple[_Setting, int]] = []
+
+    def enter(self) -> None:
+        self._before = [(setting, setting.get()) for setting in _settings()]
+        for setting, _ in self._before:
+            setting.set(1)
+
+    def leave(self) -> None:
+        for setting, count in self._before:
+            setting.set(count)
+        self._before = []
+
+
+class _Setting(NamedTuple):
+    """The functions of one OpenBLAS that get and set its number of threads."""
+
+    get: Callable[[], int]
+    set: Callable[[int], None]
+
+
+def _settings() -> list[_Setting]:
+    """Those of the libraries that are loaded: NumPy and SciPy each bring one."""
+    modules = ("numpy._core._multiarray_umath", "scipy.linalg._fblas")
+    found = [_setting(sys.modules[name].__file__) for name in modules if name in sys.modules]
+    return [setting for setting in found if setting is not None]
+
+
+@cache
+def _setting(file: str | None) -> _Setting | None:
+    """That of the OpenBLAS which an extension module is linked with; None if it has another BLAS,
+    or this system does not show it.
+    """
+    # It takes some milliseconds, and most programs never need it.
+    import ctypes  # noqa: PLC0415
+
+    try:
+        library = ctypes.PyDLL(file)
+    except (OSError, TypeError):
+        return None
+    for prefix in ("scipy_openblas", "openblas"):
+        for suffix in ("64_", ""):
+            get = getattr(library, f"{prefix}_get_num_threads{suffix}", None)
+            set = getattr(library, f"{prefix}_set_num_threads{suffix}", None)
+            if get is not None and set is not None:
+                get.argtypes, get.restype = (), ctypes.c_int
+                set.argtypes, set.restype = (ctypes.c_int,), None
+                return _Setting(get, set)
+    return None

@@ -85,9 +85,9 @@ def test_no_trial_while_a_thread_alone_has_to_wait(clock):
 
 def test_work_is_measured_for_a_while_after_some_that_took_long(clock):
     crowd = Crowd()
-    crowd.note_time(0.0001)
+    crowd.note(0.0001, 0.0001)
     assert crowd.measured_until <= clock[0]
-    crowd.note_time(0.001)
+    crowd.note(0.001, 0.001)
     assert crowd.measured_until > clock[0]
     clock[0] += 1.0
     assert crowd.measured_until < clock[0]

@@ -14,7 +14,7 @@ from time import perf_counter, thread_time
 from typing import Any, NamedTuple
 
 from gradtape.blocks import Block
-from gradtape.engines.numpy.crowding import crowd, on_main_thread
+from gradtape.engines.numpy.crowding import LONG, crowd, on_main_thread
 from gradtape.engines.numpy.threads import product_ran
 
 SHARED = 2**18
@@ -25,22 +25,21 @@ def run(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
     """`function(*args, **params)`, which asks BLAS for so much that it would share it."""
     if not on_main_thread():
         return function(*args, **params)
-    alone = crowd.is_here()
-    start = perf_counter()
-    if alone:
-        own = thread_time()
+    if crowd.until and crowd.is_here():
+        start, own = perf_counter(), thread_time()
         with OneThread():
             result = function(*args, **params)
         crowd.note_alone(perf_counter() - start, thread_time() - own)
         return result
-    if start < crowd.measured_until:
-        own = thread_time()
-        result = function(*args, **params)
-        crowd.note(perf_counter() - start, thread_time() - own)
-    else:
-        result = function(*args, **params)
-        crowd.note_time(perf_counter() - start)
-    product_ran()
+    start = perf_counter()
+    own = thread_time() if start < crowd.measured_until else None
+    result = function(*args, **params)
+    end = perf_counter()
+    if own is not None:
+        crowd.note(end - start, thread_time() - own)
+    elif end - start > LONG:
+        crowd.look_closer()
+    product_ran(end)
     return result
 
 

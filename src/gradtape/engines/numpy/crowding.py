@@ -9,13 +9,15 @@ after each trial that fails.
 
 from __future__ import annotations
 
-from threading import current_thread, main_thread
+from threading import get_ident, main_thread
 from time import perf_counter
 
+LONG = 5e-4
+"""Work of so many seconds is worth a closer look at what follows it."""
+
 # In seconds.
-_NOTICEABLE = 2e-3  # a thread that is interrupted on an idle machine is back sooner
-_LONG = 5e-4  # what takes so long is worth a closer look, and may be followed by more
 _LOOK = 0.1
+_NOTICEABLE = 2e-3  # a thread that is interrupted on an idle machine is back sooner
 _FIRST_WHILE, _LONGEST_WHILE = 0.25, 4.0
 
 
@@ -57,19 +59,19 @@ class Crowd:
         """Notes how many seconds work took that threads shared, and for how many of them this
         thread computed, or spun.
         """
-        self.note_time(took)
+        if took > LONG:
+            self.look_closer()
         if took - computed > _NOTICEABLE and took > 1.5 * computed and not self.ignored:
             if self.until:
                 self._while = min(2 * self._while, _LONGEST_WHILE)
             self._begin(perf_counter())
 
-    def note_time(self, took: float) -> None:
-        """The same if it was not measured for how many of them this thread computed."""
-        if took > _LONG:
-            self.measured_until = perf_counter() + _LOOK
+    def look_closer(self) -> None:
+        """Measures what comes next."""
+        self.measured_until = perf_counter() + _LOOK
 
     def note_alone(self, took: float, computed: float) -> None:
-        """The same for work of this thread alone."""
+        """Notes the same of work that this thread did alone."""
         self._took += took
         self._computed += computed
 
@@ -82,4 +84,4 @@ crowd = Crowd()
 
 
 def on_main_thread() -> bool:
-    return current_thread() is main_thread()
+    return get_ident() == main_thread().ident

@@ -89,13 +89,13 @@ def cores() -> int:
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
-def product_ran() -> None:
+def product_ran(now: float) -> None:
     """Notes that BLAS has computed a product large enough to wake its own threads: for a while no
     core is free for others.
     """
     global _last_product
     if _BLAS_SHARES:
-        _last_product = perf_counter()
+        _last_product = now
 
 
 def shared(function: Callable[..., Any], *values: Any) -> Any:

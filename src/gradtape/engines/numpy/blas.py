@@ -26,17 +26,18 @@ def run(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
     if not on_main_thread():
         return function(*args, **params)
     if crowd.until and crowd.is_here():
-        start, own = perf_counter(), thread_time()
+        start, own_start = perf_counter(), thread_time()
         with OneThread():
             result = function(*args, **params)
-        crowd.note_alone(perf_counter() - start, thread_time() - own)
+        crowd.note_alone(perf_counter() - start, thread_time() - own_start)
         return result
     start = perf_counter()
-    own = thread_time() if start < crowd.measured_until else None
+    measured = start < crowd.measured_until
+    own_start = thread_time() if measured else 0.0
     result = function(*args, **params)
     end = perf_counter()
-    if own is not None:
-        crowd.note(end - start, thread_time() - own)
+    if measured:
+        crowd.note(end - start, thread_time() - own_start)
     elif end - start > LONG:
         crowd.look_closer()
     product_ran(end)

@@ -265,6 +265,8 @@ class GradientTape(TapeMethods, TapeControl, Block):
                 self._close()
         if flat:
             return gradients if type(sources) is list else tuple(gradients)
+        if leaves and leaves[0] is sources:
+            return gradients[0]
         gradients = list(map(in_place_of, nest.flatten(sources), gradients))
         return (
             nest.pack_sequence_as(sources, gradients) if nest.is_nested(sources) else gradients[0]

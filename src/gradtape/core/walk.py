@@ -76,7 +76,7 @@ def pull_back(
     `release` frees what each Node saved as soon as its rule has run, unless another open recording
     needs it.
     """
-    if crowd.is_here():
+    if crowd.until and crowd.is_here():
         with OneThread():
             return _pull_back(seeds, sources, recording, release)
     return _pull_back(seeds, sources, recording, release)

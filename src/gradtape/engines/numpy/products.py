@@ -9,7 +9,7 @@ import numpy as np
 from gradtape.engines.numpy import blas
 
 _FEW_ROWS = 64
-_LARGE = 2**15  # elements of a factor
+_SMALL, _LARGE = 2**12, 2**15  # elements of a factor
 _OF_BLAS = "fdFD"
 
 
@@ -21,7 +21,9 @@ def matmul(a: Any, b: Any) -> Any:
         if a.shape[-1] * a.shape[-2] * b.shape[-1] > blas.SHARED:
             return blas.run(np.matmul, a, b)
         return np.matmul(a, b)
-    if len(a) * b.size > blas.SHARED or a.ndim > 2 or b.size >= _LARGE:
+    if a.ndim > 2 or (
+        (b.size > _SMALL or a.size > _SMALL) and (len(a) * b.size > blas.SHARED or b.size >= _LARGE)
+    ):
         return blas.run(_times_matrix, a, b)
     # Of two matrices; NumPy is half a microsecond sooner at BLAS by this way than by `@`.
     return a.dot(b)

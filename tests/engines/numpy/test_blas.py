@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -36,12 +37,21 @@ def three_threads():
 def crowd(monkeypatch):
     """Others want the cores."""
     crowd = crowding.Crowd()
-    crowd.note(1.0, 0.0)
-    crowd.until += 1000.0
+    crowd.ignored = True  # real ones do not matter
+    crowd.until = time.perf_counter() + 1000.0
     for module in (blas, threads):
         monkeypatch.setattr(module, "crowd", crowd)
     monkeypatch.setattr("gradtape.core.walk.crowd", crowd)
     return crowd
+
+
+@pytest.fixture
+def changes(monkeypatch):
+    """What is set in place of the threads of BLAS."""
+    found = []
+    setting = blas._Setting(lambda: 3, found.append)
+    monkeypatch.setattr(blas, "_setting", lambda file: setting)
+    return found
 
 
 def counts():
@@ -61,13 +71,14 @@ def test_the_settings_of_numpy_and_scipy_are_found():
         setting.set(before)
 
 
-def test_a_library_without_the_setting_is_left_alone(monkeypatch):
-    monkeypatch.setattr(blas, "_settings", list)
-    with OneThread():
-        assert products.matmul(np.eye(SIZE), np.eye(SIZE)).sum() == SIZE
+def test_a_library_without_the_setting_is_left_alone(crowd, monkeypatch):
     assert blas._setting(None) is None
     assert blas._setting("no such file") is None
     assert blas._setting(sys.modules["numpy.random._common"].__file__) is None
+    monkeypatch.setattr(blas, "_setting", lambda file: None)
+    assert blas._settings() == []
+    np.testing.assert_array_equal(products.matmul(np.eye(SIZE), np.eye(SIZE)), np.eye(SIZE))
+    np.testing.assert_array_equal(tf.linalg.inv(np.eye(SIZE)), np.eye(SIZE))
 
 
 def test_one_thread():
@@ -88,12 +99,14 @@ def test_an_interrupt_anywhere_leaves_the_setting_as_it_was(crowd):
         raise KeyboardInterrupt
 
     x = np.ones((SIZE, SIZE), np.float32)
-    moments = at_moment(0, stop, lambda: blas.run(np.matmul, x, x)).count
-    assert moments > 20
-    for number in range(1, moments + 1):
-        with pytest.raises(KeyboardInterrupt):
-            at_moment(number, stop, lambda: blas.run(np.matmul, x, x))
-        assert counts() == {3}, number
+    kernel = blas.sharing(np.linalg.inv, blas.of_matrices)
+    for call in (partial(blas.run, np.matmul, x, x), partial(kernel, x + np.eye(SIZE))):
+        moments = at_moment(0, stop, call).count
+        assert moments > 8
+        for number in range(1, moments + 1):
+            with pytest.raises(KeyboardInterrupt):
+                at_moment(number, stop, call)
+            assert counts() == {3}, number
 
 
 def seen_by(kernel):
@@ -101,7 +114,7 @@ def seen_by(kernel):
     seen = []
 
     def noted(*args, **params):
-        seen.append(counts())
+        seen.append(blas._of_numpy().get())
         return kernel(*args, **params)
 
     return noted, seen
@@ -111,10 +124,10 @@ def test_large_work_has_one_thread_in_a_crowd(crowd):
     x = np.random.default_rng(0).normal(size=(SIZE, SIZE))
     kernel, seen = seen_by(np.matmul)
     np.testing.assert_array_equal(blas.run(kernel, x, x), np.matmul(x, x))
-    assert (seen, counts()) == ([{1}], {3})
+    assert (seen, counts()) == ([1], {3})
     crowd.until = 0.0
     blas.run(kernel, x, x)
-    assert (seen, counts()) == ([{1}, {3}], {3})
+    assert (seen, counts()) == ([1, 3], {3})
 
 
 def test_other_threads_change_nothing(crowd):
@@ -122,7 +135,7 @@ def test_other_threads_change_nothing(crowd):
     thread = threading.Thread(target=blas.run, args=(kernel, np.eye(2), np.eye(2)))
     thread.start()
     thread.join()
-    assert seen == [{3}]
+    assert seen == [3]
 
 
 def test_what_the_kernel_raises_arrives(crowd):
@@ -191,17 +204,15 @@ def value_and_gradient(function):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_calls_blas_has_one_thread(crowd, monkeypatch, name):
+def test_what_calls_blas_has_one_thread(crowd, changes, name):
     crowd.until, until = 0.0, crowd.until
     alone = value_and_gradient(CALLS[name])
+    assert not changes
     crowd.until = until
-    entered = []
-    monkeypatch.setattr(OneThread, "enter", lambda self: entered.append(True))
     found = value_and_gradient(CALLS[name])
-    assert len(entered) > 1  # the call, and the walk back
+    assert changes.count(1) == changes.count(3) > 1  # the call, and the walk back
     for ours, theirs in zip(found, alone, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-7)
-    assert counts() == {3}
 
 
 def test_every_op_that_says_its_work_is_among_them():
@@ -210,21 +221,17 @@ def test_every_op_that_says_its_work_is_among_them():
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_small_work_is_not_looked_at(crowd, monkeypatch, name):
+def test_small_work_is_not_looked_at(crowd, changes, monkeypatch, name):
     monkeypatch.setattr(blas, "SHARED", 10**9)
     monkeypatch.setattr(products, "_LARGE", 10**9)
     monkeypatch.setattr("gradtape.core.walk.crowd", crowding.Crowd())
-    entered = []
-    monkeypatch.setattr(OneThread, "enter", lambda self: entered.append(True))
     CALLS[name](tf.constant(X))
-    assert not entered
+    assert not changes
 
 
-def test_depthwise_convolutions_do_without_blas(crowd, monkeypatch):
-    entered = []
-    monkeypatch.setattr(OneThread, "enter", lambda self: entered.append(True))
+def test_depthwise_convolutions_do_without_blas(crowd, changes):
     tf.nn.depthwise_conv2d(IMAGES.repeat(4, 1), np.ones((3, 3, 8, 2)), [1, 1, 1, 1], "SAME")
-    assert not entered
+    assert not changes
 
 
 def test_user_code_keeps_its_threads(crowd):

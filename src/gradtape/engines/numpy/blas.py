@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from time import perf_counter, thread_time
 from typing import Any, NamedTuple
+
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from gradtape.blocks import Block
 from gradtape.engines.numpy.crowding import LONG, crowd, on_main_thread
@@ -21,26 +23,32 @@ SHARED = 2**18
 """From so many multiplications on OpenBLAS shares a product among threads."""
 
 
-def run(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
-    """`function(*args, **params)`, which asks BLAS for so much that it would share it."""
+def run(function: Callable[..., Any], *args: Any) -> Any:
+    """`function(*args)`, which asks NumPy's BLAS for so much that it would share it."""
     if not on_main_thread():
-        return function(*args, **params)
-    if crowd.until and crowd.is_here():
-        start, own_start = perf_counter(), thread_time()
-        with OneThread():
-            result = function(*args, **params)
-        crowd.note_alone(perf_counter() - start, thread_time() - own_start)
-        return result
+        return function(*args)
+    setting = _of_numpy() if crowd.until and crowd.is_here() else None
+    count = 1 if setting is None else setting.get()
     start = perf_counter()
     measured = start < crowd.measured_until
     own_start = thread_time() if measured else 0.0
-    result = function(*args, **params)
+    if setting is not None and count > 1:
+        # A signal cannot be answered between the two, nor before the setting is back.
+        try:
+            setting.set(1)
+            result = function(*args)
+        finally:
+            setting.set(count)
+    else:
+        result = function(*args)
     end = perf_counter()
     if measured:
-        crowd.note(end - start, thread_time() - own_start)
+        note = crowd.note if setting is None else crowd.note_alone
+        note(end - start, thread_time() - own_start)
     elif end - start > LONG:
         crowd.look_closer()
-    product_ran(end)
+    if setting is None:
+        product_ran(end)
     return result
 
 
@@ -50,9 +58,13 @@ def sharing(kernel: Callable[..., Any], work: Callable[..., int]) -> Callable[..
     """
 
     def of_any_size(*args: Any, **params: Any) -> Any:
-        if work(*args, **params) > SHARED:
-            return run(kernel, *args, **params)
-        return kernel(*args, **params)
+        if work(*args, **params) <= SHARED:
+            return kernel(*args, **params)
+        bound = partial(kernel, **params)
+        if not (crowd.until and crowd.is_here()):
+            return run(bound, *args)
+        with OneThread():
+            return run(bound, *args)
 
     of_any_size.func = getattr(kernel, "func", kernel)  # type: ignore[attr-defined]
     return of_any_size
@@ -89,9 +101,13 @@ class _Setting(NamedTuple):
 
 def _settings() -> list[_Setting]:
     """Those of the libraries that are loaded: NumPy and SciPy each bring one."""
-    modules = ("numpy._core._multiarray_umath", "scipy.linalg._fblas")
-    found = [_setting(sys.modules[name].__file__) for name in modules if name in sys.modules]
+    scipy = sys.modules.get("scipy.linalg._fblas")
+    found = (_of_numpy(), None if scipy is None else _setting(scipy.__file__))
     return [setting for setting in found if setting is not None]
+
+
+def _of_numpy() -> _Setting | None:
+    return _setting(_multiarray_umath.__file__)
 
 
 @cache

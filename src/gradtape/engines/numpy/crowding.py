@@ -72,6 +72,8 @@ class Crowd:
 
     def note_alone(self, took: float, computed: float) -> None:
         """Notes the same of work that this thread did alone."""
+        if took > LONG:
+            self.look_closer()
         self._took += took
         self._computed += computed
 

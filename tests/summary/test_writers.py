@@ -148,8 +148,10 @@ def test_interrupts_leave_whole_events(tmp_path):
     code = """
 import random, signal, time
 signal.signal(signal.SIGALRM, signal.default_int_handler)
-rng, interrupts, end = random.Random(0), 0, time.monotonic() + 1.0
 writer = tf.summary.create_file_writer(sys.argv[1], max_queue=2)
+with writer.as_default():
+    tf.summary.scalar("s", 1.0, step=0)  # imports what could take longer than the timer allows
+rng, interrupts, end = random.Random(0), 0, time.monotonic() + 1.0
 while time.monotonic() < end:
     try:
         signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 3e-3))

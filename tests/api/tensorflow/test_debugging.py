@@ -238,3 +238,68 @@ def test_off_it_leaves_nothing_behind():
     assert (state.checker, state.around_walk) == before[1:]
     assert type(state.run) is type(before[0])
     assert tf.math.log(0.0).numpy() == -np.inf
+
+
+def in_a_branch(check, x):
+    if tf.reduce_sum(x) > -1e9:
+        check(x)
+
+
+def in_a_loop(check, x):
+    for _ in tf.range(2):
+        check(x)
+
+
+def in_a_loop_of_unknown_length(check, x):
+    i = tf.cast(tf.reduce_sum(x) * 0.0, tf.int32)
+    while i < 2:
+        check(x)
+        i += 1
+
+
+def under_a_tape(check, x):
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        check(x)
+        y = x * x
+    tape.gradient(y, x)
+
+
+PLACES = {
+    "alone": lambda check, x: check(x),
+    "branch": in_a_branch,
+    "loop": in_a_loop,
+    "while": in_a_loop_of_unknown_length,
+    "map_fn": lambda check, x: tf.map_fn(lambda row: (check(row), row)[1], x),
+    "vmap": lambda check, x: tf.vectorized_map(lambda row: (check(row), row)[1], x),
+    "function": lambda check, x: tf.function(lambda x: (check(x), x)[1])(x),
+    "op by op": lambda check, x: check(tf.boolean_mask(x, x > 0.0)),
+    "tape": under_a_tape,
+}
+
+
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", ["check_numerics", "assert_all_finite"])
+def test_finite_values_are_asked_for_where_nothing_uses_the_result(name, place, outside):
+    calls = tf.Variable(0)
+
+    @tf.function
+    def f(x):
+        calls.assign_add(1)
+        PLACES[place](lambda x: getattr(D, name)(1.0 / x, "inverse"), x)
+        return x * x
+
+    def run(x):
+        x = tf.constant(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.gradient(y, x).numpy().tolist() if outside else y.numpy().tolist()
+
+    for x in ([1e-45, 2.0], [3.0, 1e-45]):  # the inverses are infinite
+        with pytest.raises(tf.errors.InvalidArgumentError, match="inverse"):
+            run(x)
+        assert calls.numpy() == 0
+    assert run([3.0, 2.0]) == ([6.0, 4.0] if outside else [9.0, 4.0])
+    assert calls.numpy() == 1

@@ -184,6 +184,49 @@ def test_gradients_of_results_of_unforeseen_shapes(name):
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("order", ["first", "second", "forward", "forward over reverse"])
+@pytest.mark.parametrize("inner", [False, True])
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("name", UNFORESEEN)
+def test_derivatives_inside_a_function_of_results_of_unforeseen_shapes(name, power, inner, order):
+    """A program may run the derivative of Python code before the code itself, or without it."""
+    python = UNFORESEEN[name] if name != "turned" else lambda x: tf.transpose(x)
+    # The gradient does not need the results.
+    f = lambda x: tf.reduce_sum(tf.py_function(lambda x: python(x) ** power, [x], x.dtype))
+    total = tf.function(f) if inner else f
+
+    def first(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = total(x)
+        return tape.gradient(y, x, unconnected_gradients="zero")
+
+    def second(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = first(x)
+        return tape.gradient(y, x, unconnected_gradients="zero")
+
+    def pushed(derived):
+        def run(x):
+            with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+                y = derived(x)
+            return accumulator.jvp(y, unconnected_gradients="zero")
+
+        return run
+
+    derived = {
+        "first": first,
+        "second": second,
+        "forward": pushed(total),
+        "forward over reverse": pushed(first),
+    }[order]
+    for dtype in (tf.float32, tf.float64):  # XLA chooses the order by sizes too
+        x = tf.constant(TWO_ROWS, dtype)
+        np.testing.assert_array_equal(tf.function(derived)(x), derived(x))
+
+
 @pytest.mark.parametrize("branch", [True, False])
 def test_results_of_unforeseen_shapes_in_a_branch(branch):
     @tf.function

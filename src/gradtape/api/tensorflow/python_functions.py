@@ -236,6 +236,8 @@ def _differentiable(
         with GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(sources)
             results = run(*inputs)
+        # A derivative may run before the function itself, or without it.
+        _require_foreseen(function, _arrays(results), specs)
         targets = [results[i] for i in trained]
         found = tape.gradient(
             targets, sources, output_gradients=list(cotangents), unconnected_gradients="zero"
@@ -266,18 +268,22 @@ def _on_arrays(
     """The function on arrays; its results must be those that the program has been compiled for."""
 
     def checked(*arrays: Any) -> list[Any]:
-        found = [tensor.array for tensor in run(*map(Tensor, arrays))]
-        for i, (array, (shape, dtype)) in enumerate(zip(found, specs, strict=True)):
-            if array.shape != shape or array.dtype != dtype:
-                raise UnforeseenError(
-                    f"{function}: result {i} has shape {array.shape} and dtype {array.dtype}, but "
-                    f"the program was compiled for shape {shape} and dtype {dtype}, which come "
-                    "from Tout or from a trial run on ones: give Tout as a TensorSpec, and make "
-                    "func return what it says."
-                )
+        found = _arrays(run(*map(Tensor, arrays)))
+        _require_foreseen(function, found, specs)
         return found
 
     return checked
+
+
+def _require_foreseen(function: str, found: Sequence[Any], specs: Sequence[Spec]) -> None:
+    for i, (array, (shape, dtype)) in enumerate(zip(found, specs, strict=True)):
+        if array.shape != shape or array.dtype != dtype:
+            raise UnforeseenError(
+                f"{function}: result {i} has shape {array.shape} and dtype {array.dtype}, but "
+                f"the program was compiled for shape {shape} and dtype {dtype}, which come "
+                "from Tout or from a trial run on ones: give Tout as a TensorSpec, and make "
+                "func return what it says."
+            )
 
 
 def _arrays(tensors: Sequence[Tensor]) -> list[Any]:

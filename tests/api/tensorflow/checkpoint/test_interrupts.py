@@ -72,6 +72,8 @@ def interrupted_at(number, work, interrupt, *, files=SAVING, opcodes=False):
         return trace
 
     before = sys.gettrace()
+    # Python 3.12 must know beforehand that a frame will ask for instructions.
+    sys._getframe().f_trace_opcodes = opcodes
     sys.settrace(trace)
     try:
         work()

@@ -309,15 +309,16 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     >>> tf.debugging.check_numerics([1.0, 2.0], "weights").numpy()
     array([1., 2.], dtype=float32)
     """
-    return checks.check_numerics(
-        of_kind(
-            TENSORFLOW.tensor(tensor, "check_numerics: tensor"),
-            FLOATING,
-            "check_numerics",
-            "tensor",
-        ),
-        message=message,
+    checked = of_kind(
+        TENSORFLOW.tensor(tensor, "check_numerics: tensor"), FLOATING, "check_numerics", "tensor"
     )
+    found = checked
+    while isinstance(found, BatchedTensor):
+        found = found.inner
+    if is_traced(found):  # also if the result is not used, as the op alone would not do
+        refuse = lambda array: checks.check_numerics(np.asarray(array), message=message)
+        call_in_order_unless(arithmetic.is_finite(found).array, refuse, [found.array])
+    return checks.check_numerics(checked, message=message)
 
 
 @published("debugging.assert_all_finite")

@@ -243,8 +243,13 @@ class Rebatch(Stage):
 
     @cached_property
     def spec(self) -> Any:
-        size = self._sizes[0] if self._drop and len(set(self._sizes)) == 1 else None
-        return with_first_size(without_first_size(self.input.spec, self.name), size)
+        rows = without_first_size(self.input.spec, self.name)
+        size = self._sizes[0]
+        always = self._drop or all(
+            leaf.shape.rank and leaf.shape[0] is not None and leaf.shape[0] % size == 0
+            for leaf in nest.flatten(self.input.spec)
+        )
+        return with_first_size(rows, size if always and len(set(self._sizes)) == 1 else None)
 
     def cardinality(self) -> int:
         return UNKNOWN

@@ -205,7 +205,7 @@ class _FilesDataset(Dataset):
     """The records of files."""
 
     def __init__(self, names: Any, read: files.Read, parallel: Any, what: str) -> None:
-        source = _names(names, what)
+        source = names_of_files(names, what)
         if parallel is None:
             super().__init__(files.Records(source, read, what))
             return
@@ -219,7 +219,7 @@ class _FilesDataset(Dataset):
         super().__init__(nesting.Interleave(source, function, cycle, 1, ahead=True))
 
 
-def _names(names: Any, what: str) -> Stage:
+def names_of_files(names: Any, what: str) -> Stage:
     """A stage of file names, which are text, several texts, or a dataset of texts."""
     if isinstance(names, Holder):
         return names.stage

@@ -286,7 +286,19 @@ class _Rebatched(StageIterator):
             if not count or self._drop:
                 raise
             wanted = min(wanted, count)
-        joined = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+        joined = [_joined(columns, n) for n, columns in enumerate(zip(*parts, strict=True))]
         self._rest = [column[wanted:] for column in joined] if count > wanted else []
         self._turn += 1
         return self._pack([Tensor(column[:wanted]) for column in joined])
+
+
+def _joined(columns: Sequence[Any], place: int) -> Any:
+    first = columns[0]
+    for column in columns:
+        if column.shape[1:] != first.shape[1:] or column.dtype != first.dtype:
+            raise invalid_argument(
+                f"rebatch: the rows of component {place} must be alike, got shape "
+                f"{list(first.shape[1:])} and {first.dtype}, and then {list(column.shape[1:])} "
+                f"and {column.dtype}."
+            )
+    return np.concatenate(columns)

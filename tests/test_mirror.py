@@ -115,6 +115,14 @@ ELSEWHERE = {
         "data/stages/ragged_batching",
         "RaggedTensors and text show in whole pipelines, as for the stages beside it",
     ),
+    "summary/test_tracing.py": (
+        "functions/drawing inspect/drawing",
+        "what is drawn is read from TensorBoard's files",
+    ),
+    "data/test_grain.py": (
+        "data/to_grain data/stages/of_grain",
+        "the two directions undo each other",
+    ),
     "data/test_block_files.py": ("data/stages/storing", "what is written is read again"),
     "functions/autograph/test_autograph.py": (
         " ".join(AUTOGRAPH),

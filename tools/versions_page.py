@@ -30,6 +30,7 @@ SHOWN = {
     "pillow": ("Pillow", "images"),
     "tensorboard": ("TensorBoard", "`tf.summary`"),
     "fsspec": ("fsspec", "files of other file systems"),
+    "grain": ("Grain", "`Dataset.to_grain`"),
 }
 """By requirement, its name in the table and what it is for."""
 
@@ -62,7 +63,7 @@ def requirements() -> dict[str, tuple[str, str]]:
     """By name, the bounds of each requirement, and the command that installs it."""
     extras = project()["optional-dependencies"]
     found = {}
-    for extra in ("", "xla", "keras", "io", "image", "tensorboard", "remote"):
+    for extra in ("", "xla", "keras", "io", "image", "tensorboard", "remote", "grain"):
         for requirement in extras[extra] if extra else project()["dependencies"]:
             if requirement.startswith("gradtape["):
                 continue

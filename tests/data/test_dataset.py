@@ -226,8 +226,6 @@ def test_the_spec_of_a_function_does_not_draw_or_count():
 def test_specs_of_functions_that_cannot_be_traced():
     odd = D.range(4).map(lambda n: tf.zeros([int(n), 2]) if n > 0 else tf.zeros([0, 2]))
     assert odd.element_spec == tf.TensorSpec([None, 2], tf.float32)
-    with pytest.raises(ValueError, match="without elements is not known"):
-        _ = D.range(0).map(lambda n: tf.zeros([int(n)])).element_spec
 
 
 # What is kept
@@ -426,3 +424,30 @@ def test_random_numbers():
     assert values(numbers) == values(numbers)
     changing = D.random(seed=4, rerandomize_each_iteration=True).take(5)
     assert values(changing) != values(changing)
+
+
+def test_rows_that_cannot_be_rebatched_are_named():
+    ragged = D.range(1, 4).map(lambda n: tf.zeros([2, n]))
+    elements = iter(ragged.rebatch(3))
+    message = r"rebatch: the rows of component 0 must be alike, got shape \[1\].* then \[2\]"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        next(elements)
+
+
+def test_options_are_known_of_all_that_follows():
+    options = tf.data.Options()
+    options.experimental_deterministic = False  # the older names are the same settings
+    options.experimental_threading.private_threadpool_size = 3
+    later = tf.data.Options()
+    later.threading.max_intra_op_parallelism = 2
+    dataset = D.range(4).with_options(options).map(lambda n: n).batch(2)
+    both = D.zip(dataset, D.range(9).with_options(later)).prefetch(1)
+    options.deterministic = True  # what was given stays as it was
+    for found in (dataset.options(), both.options()):
+        assert found.deterministic is found.experimental_deterministic is False
+        assert found.threading.private_threadpool_size == 3
+    assert both.options().threading.max_intra_op_parallelism == 2
+    assert dataset.options().threading.max_intra_op_parallelism is None
+    assert D.range(3).options() == tf.data.Options()
+    shuffled = D.from_tensor_slices(np.arange(8)).with_options(later).shuffle(8, seed=1).batch(4)
+    assert sorted(np.concatenate([batch.numpy() for batch in shuffled])) == list(range(8))

@@ -134,7 +134,10 @@ def test_sizes_that_depend_on_text_are_not_known():
 
 
 def test_padding_is_not_limited_to_what_the_first_elements_were_like():
-    def untraceable(n):
+    seen = []
+
+    def untraceable(n):  # its effect keeps it from being tried with other numbers
+        seen.append(int(n))
         return tf.fill([max(2, int(n))], n)
 
     rows = D.range(4).map(untraceable)

@@ -252,3 +252,22 @@ def test_numpy_gives_rows(x):
 
 def test_rows_of_a_loop_in_a_list_comprehension(x):
     assert tf.add_n([tf.reduce_sum(row) for row in x]).numpy() == 6.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "shape"),
+    [
+        ([], {"ragged_rank": 1}, [0, None]),
+        ([], {"ragged_rank": 2}, [0, None, None]),
+        ([], {"ragged_rank": 1, "inner_shape": (2,)}, [0, None, 2]),
+        ([[]], {"ragged_rank": 2}, [1, None, None]),
+        ([[], []], {"ragged_rank": 3}, [2, None, None, None]),
+        ([[[], [[]]]], {"inner_shape": (2,)}, [1, None, None, None, 2]),
+    ],
+)
+def test_lists_without_values_have_as_many_axes_as_one_likes(rows, arguments, shape):
+    found = tf.ragged.constant(rows, tf.int32, **arguments)
+    assert found.shape.as_list() == shape
+    assert found.to_list() == rows
+    with pytest.raises(ValueError, match="less than the depth"):
+        tf.ragged.constant([[1]], ragged_rank=2)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 from gradtape import dtypes, nest
 from gradtape.api.tensorflow.random.sequence import counts_kept
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import init_scope
-from gradtape.data.stage import Run, Stage, located
+from gradtape.data.peeking import peeked
+from gradtape.data.purity import only_computes
+from gradtape.data.stage import Stage, located
 from gradtape.data.structure import common_of, map_leaves, normalised, spec_of
 from gradtape.functions.decorator import function as compiled
 from gradtape.shapes import TensorSpec
@@ -19,7 +21,6 @@ _SIZES = (
     83,
     89,
 )  # in place of unknown ones; prime, so that products of sizes do not look like them
-_PEEKED = 2  # elements that are looked at where a function cannot be traced
 
 
 def called(function: Callable[..., Any], *args: Any) -> Any:
@@ -105,38 +106,9 @@ def _traced_with(function: UsersFunction, spec: Any) -> Any:
 
 
 def _peeked(function: UsersFunction, stage: Stage) -> Any:
-    with init_scope(), counts_kept():
-        run = Run({id(random): 0 for random in stage.random_stages()})
-        iterator = stage.iterator(run)
-        try:
-            found: list[Any] = []
-            for number, element in enumerate(iterator):
-                found.append(spec_of(function(element, number)))
-                if number + 1 == _PEEKED:
-                    break
-                found += _of_fewer_rows(function, element, stage.spec)
-        finally:
-            iterator.close()
-    if not found:
-        raise ValueError(
-            f"{function.stage}: the element_spec of a dataset without elements is not known, "
-            f"because {function.argument} cannot be traced."
-        )
-    return reduce(partial(map_leaves, common_of), found)
-
-
-def _of_fewer_rows(function: UsersFunction, element: Any, spec: Any) -> list[Any]:
-    """What a function gives for an element with one row less, where the number of rows is not
-    known: sizes that follow it are not known either.
-    """
-
-    def shortened(leaf: Any, wanted: Any) -> Any:
-        if not isinstance(wanted, TensorSpec) or not wanted.shape.rank:
-            return leaf
-        return leaf[:-1] if wanted.shape[0] is None and leaf.shape[0] > 1 else leaf
-
-    try:
-        fewer = map_leaves(shortened, element, spec)
-        return [spec_of(function(fewer, 0))]
-    except Exception:  # noqa: BLE001 - it is no element of the user's
-        return []
+    return peeked(
+        lambda element, number: spec_of(function(element, number)),
+        stage,
+        function.stage,
+        vary=only_computes(function.function),
+    )

@@ -22,6 +22,7 @@ from gradtape.data.making import Makers
 from gradtape.data.options import Options
 from gradtape.data.stage import INFINITE, UNKNOWN, Stage
 from gradtape.data.stages import files, nesting
+from gradtape.data.stages.lasting import WithOptions
 from gradtape.data.stages.mapping import AUTOTUNE
 from gradtape.data.stages.memory import One, Slices
 from gradtape.data.structure import check_fits, map_leaves, normalised, spec_of
@@ -72,7 +73,6 @@ class Dataset(Makers, Transformations, Groups):
                 f"methods to make one, got {stage!r}."
             )
         self.stage = stage
-        self._options = Options()
 
     if TYPE_CHECKING:
         _batch_size: int
@@ -164,13 +164,13 @@ class Dataset(Makers, Transformations, Groups):
     # Options
 
     def options(self) -> Options:
-        """What `with_options` has set.
+        """What `with_options` has set, here and at the datasets that this one is made of.
 
         >>> import gradtape as tf
         >>> tf.data.Dataset.range(3).options().deterministic is None
         True
         """
-        return self._options
+        return functools.reduce(Options.merge, self.stage.options(), Options())
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """This dataset with options; they change nothing here, and are kept.
@@ -183,9 +183,7 @@ class Dataset(Makers, Transformations, Groups):
         """
         if not isinstance(options, Options):
             raise TypeError(f"with_options: options must be a tf.data.Options, got {options!r}.")
-        found = Dataset(self.stage)
-        found._options = self._options.merge(options)
-        return found
+        return Dataset(WithOptions(self.stage, options))
 
     def __gradtape_spec__(self) -> DatasetSpec:
         return DatasetSpec(self.element_spec)
@@ -205,7 +203,7 @@ class _FilesDataset(Dataset):
     """The records of files."""
 
     def __init__(self, names: Any, read: files.Read, parallel: Any, what: str) -> None:
-        source = _names(names, what)
+        source = names_of_files(names, what)
         if parallel is None:
             super().__init__(files.Records(source, read, what))
             return
@@ -219,7 +217,7 @@ class _FilesDataset(Dataset):
         super().__init__(nesting.Interleave(source, function, cycle, 1, ahead=True))
 
 
-def _names(names: Any, what: str) -> Stage:
+def names_of_files(names: Any, what: str) -> Stage:
     """A stage of file names, which are text, several texts, or a dataset of texts."""
     if isinstance(names, Holder):
         return names.stage

@@ -148,11 +148,24 @@ class Iterator:
         assert self._place is not None
         restored = self._place.changed()
         if restored is not None:
-            position, numbers = restored
-            self._elements.close()
-            stages = self._stage.random_stages()
-            known = {id(random): n for random, n in zip(stages, numbers, strict=True)}
-            self._begin(Run(known), position)
+            self._go_to(*restored)
+
+    def _go_to(self, position: int, numbers: list[int]) -> None:
+        self._elements.close()
+        stages = self._stage.random_stages()
+        known = {id(random): n for random, n in zip(stages, numbers, strict=True)}
+        self._begin(Run(known), position)
+
+    @property
+    def place(self) -> tuple[int, list[int]]:
+        """How many elements have been given, and the passes of the random stages."""
+        with self._lock:
+            return self._position, self._numbers()
+
+    @place.setter
+    def place(self, wanted: tuple[int, list[int]]) -> None:
+        with self._lock:
+            self._go_to(*wanted)
 
 
 class _Place:
@@ -193,14 +206,15 @@ class NumpyIterator:
         return self
 
     def __next__(self) -> Any:
-        return map_leaves(_as_numpy, next(self._elements))
+        return map_leaves(as_numpy, next(self._elements))
 
     def next(self) -> Any:
         """The next element."""
         return next(self)
 
 
-def _as_numpy(leaf: Any) -> Any:
+def as_numpy(leaf: Any) -> Any:
+    """A leaf of an element as NumPy has it."""
     if isinstance(leaf, Tensor):
         array = on_host(leaf.array)
         if array.dtype == object and not array.ndim:

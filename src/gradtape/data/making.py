@@ -18,6 +18,7 @@ from gradtape.data.stages import (
     files,
     generators,
     memory,
+    of_grain,
     ragged_batching,
     shuffling,
     storing,
@@ -87,6 +88,22 @@ class Makers(Holder):
             )
         spec = _signature(output_signature, output_types, output_shapes)
         return dataset_of(generators.Generated(generator, tuple(args or ()), spec))
+
+    @staticmethod
+    def from_grain(source: Any, output_signature: Any = None, name: str | None = None) -> Dataset:
+        """The elements of a dataset of Grain's: a MapDataset, an IterDataset, a DataLoader or a
+        source of records, which has `len` and indices.
+
+        Elements that a MapDataset has filtered out are left out. Their specs are those of the
+        first elements, unless `output_signature` is given.
+
+        >>> import gradtape as tf
+        >>> records = [{"x": 1.5, "y": 1}, {"x": 2.5, "y": 0}]
+        >>> dataset = tf.data.Dataset.from_grain(records)
+        >>> [(float(e["x"]), int(e["y"])) for e in dataset]
+        [(1.5, 1), (2.5, 0)]
+        """
+        return dataset_of(of_grain.stage_of_grain(source, output_signature))
 
     @staticmethod
     def range(

@@ -132,11 +132,14 @@ class Options(_Settings):
     """
 
     _names = (
-        "autotune", "dataset_name", "deterministic", "experimental_deterministic",
-        "experimental_distribute", "experimental_external_state_policy",
-        "experimental_optimization", "experimental_slack", "experimental_symbolic_checkpoint",
-        "experimental_threading", "experimental_warm_start", "framework_type", "threading",
+        "autotune", "dataset_name", "deterministic", "experimental_distribute",
+        "experimental_external_state_policy", "experimental_optimization", "experimental_slack",
+        "experimental_symbolic_checkpoint", "experimental_warm_start", "framework_type",
+        "threading",
     )  # fmt: skip
+
+    deterministic: Any
+    threading: Any
 
     def __init__(self) -> None:
         super().__init__()
@@ -144,6 +147,21 @@ class Options(_Settings):
         self.experimental_distribute = DistributeOptions()
         self.experimental_optimization = OptimizationOptions()
         self.threading = ThreadingOptions()
+
+    @property
+    def experimental_deterministic(self) -> Any:
+        """The older name of `deterministic`."""
+        return self.deterministic
+
+    @property
+    def experimental_threading(self) -> Any:
+        """The older name of `threading`."""
+        return self.threading
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("experimental_deterministic", "experimental_threading"):
+            name = name.removeprefix("experimental_")
+        super().__setattr__(name, value)
 
     def merge(self, options: Options) -> Options:
         """These options, with those of another that are set in their place."""

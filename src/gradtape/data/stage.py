@@ -70,6 +70,10 @@ class Stage:
         """Whether some elements, here or before, are rows of RaggedTensors."""
         return any(stage.has_ragged_rows for stage in self.inputs)
 
+    def options(self) -> list[Any]:
+        """What users have asked of the pipeline, the oldest first."""
+        return [found for stage in self.inputs for found in stage.options()]
+
     def random_stages(self) -> list[RandomStage]:
         """The stages of the pipeline that draw random numbers, each once."""
         found: dict[int, Any] = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape.api.tensorflow.arguments import as_int
 from gradtape.api.tensorflow.random.sequence import seed_words
+from gradtape.data import to_grain as grain_datasets
 from gradtape.data.calling import UsersFunction
 from gradtape.data.holder import Holder, dataset_of, positive, stage_of
 from gradtape.data.stage import UNKNOWN
@@ -24,6 +25,7 @@ from gradtape.data.stages import (
 from gradtape.data.stages.mapping import AUTOTUNE
 from gradtape.data.threads import cores
 from gradtape.errors import invalid_argument
+from gradtape.extras import needed_for
 
 if TYPE_CHECKING:
     from gradtape.data.dataset import Dataset
@@ -349,6 +351,17 @@ class Transformations(Holder):
         if shard_func is not None or checkpoint_args is not None:
             raise NotImplementedError("save: shard_func and checkpoint_args are not available.")
         storing.save(self.stage, path, compressed=_is_compressed(compression, "save"))
+
+    def to_grain(self) -> Any:
+        """This dataset for Grain, with elements of NumPy arrays.
+
+        Rows in memory, in an order that does not change, become a `grain.MapDataset`, which Grain
+        shuffles and shards by index; any other pipeline a `grain.IterDataset`, whose iterators keep
+        their place in Grain's checkpoints. Needs `pip install 'gradtape[grain]'`.
+        """
+        grain = needed_for("to_grain", "grain", "grain")
+        found = grain_datasets.rows(self.stage, grain)
+        return grain_datasets.pipeline(self.stage, grain) if found is None else found
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """Elements that a thread takes ahead while others are used, at most `buffer_size`.

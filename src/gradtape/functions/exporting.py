@@ -281,7 +281,7 @@ class _Exporting:
                 )
         jax = load()
         with xla_settings.wide():
-            merged = Merged([_jaxpr(program) for program in programs], sizes, self._symbols)
+            merged = Merged([jaxpr_of(program) for program in programs], sizes, self._symbols)
             given = [*inputs, *map(_spec_of, first.taken)]
             specs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in given]
             data = _serialized(merged, specs)
@@ -335,7 +335,8 @@ def _connected(program: Program) -> tuple[bool, ...]:
     )
 
 
-def _jaxpr(program: Program) -> Any:
+def jaxpr_of(program: Program) -> Any:
+    """What a program computes without a gradient, as JAX describes it."""
     jax = load()
     part = program.compiled_plain()
     specs = [*program.specs, *map(_spec_of, program.taken)]

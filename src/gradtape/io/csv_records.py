@@ -44,65 +44,122 @@ def decode_csv(
     ([1, -1], [b'one', b"'none'"])
     """
     lines = strings(records, "decode_csv: records")
-    columns = [
-        _Column(number, default)
-        for number, default in enumerate(as_list(record_defaults, "decode_csv: record_defaults"))
-    ]
-    delimiter = _one_character(field_delim)
-    chosen = _chosen(select_cols, len(columns))
-    missing = na_value.encode() if isinstance(na_value, str) else na_value
-    found: list[list[Any]] = [[] for _ in columns]
+    parser = RecordParser(
+        "decode_csv", record_defaults, field_delim, use_quote_delim, na_value, select_cols
+    )
+    found: list[list[Any]] = [[] for _ in parser.columns]
     for row, line in enumerate(lines.reshape(-1).tolist()):
-        try:
-            fields = _fields(line, delimiter, quotes=use_quote_delim)
-        except ValueError as error:
-            raise errors.invalid_argument(f"decode_csv: in record {row} {error}.") from error
-        if chosen is not None:
-            fields = [fields[place] for place in chosen if place < len(fields)]
-        if len(fields) != len(columns):
-            raise errors.invalid_argument(
-                f"decode_csv: record {row} has {len(fields)} fields, but there are {len(columns)} "
-                "record_defaults."
-            )
-        for column, field, values in zip(columns, fields, found, strict=True):
-            empty = not field or field == missing
-            values.append(column.default_for(row) if empty else column.value(row, field))
+        for value, values in zip(parser.values(line, f"record {row}"), found, strict=True):
+            values.append(value)
     return [
-        column.tensor(values, lines.shape) for column, values in zip(columns, found, strict=True)
+        column.tensor(values, lines.shape)
+        for column, values in zip(parser.columns, found, strict=True)
     ]
 
 
-def _one_character(delimiter: Any) -> bytes:
+class RecordParser:
+    """Makes values of records, for a function that errors name."""
+
+    def __init__(
+        self,
+        function: str,
+        defaults: Any,
+        delimiter: Any,
+        quotes: Any,
+        missing: Any,
+        selected: Any = None,
+        excluded: Any = None,
+    ) -> None:
+        self._function = function
+        self.columns = [
+            Column(function, number, default)
+            for number, default in enumerate(as_list(defaults, f"{function}: record_defaults"))
+        ]
+        self.delimiter = _one_character(delimiter, function)
+        self.quotes = bool(quotes)
+        self._missing = missing.encode() if isinstance(missing, str) else missing
+        self._chosen = _chosen(selected, len(self.columns), f"{function}: select_cols")
+        self._without = _increasing(excluded, f"{function}: exclude_cols")
+
+    def values(self, record: bytes, name: str, blank: Sequence[bytes] = ()) -> list[Any]:
+        """A value for each column; `blank` are the fields of an empty record."""
+        try:
+            fields = _fields(record, self.delimiter, quotes=self.quotes) or list(blank)
+        except ValueError as error:
+            raise errors.invalid_argument(f"{self._function}: in {name} {error}.") from error
+        if self._chosen is not None:
+            fields = [fields[place] for place in self._chosen if place < len(fields)]
+        elif self._without:
+            fields = [field for place, field in enumerate(fields) if place not in self._without]
+        if len(fields) != len(self.columns):
+            raise errors.invalid_argument(
+                f"{self._function}: {name} has {len(fields)} fields, but there are "
+                f"{len(self.columns)} record_defaults."
+            )
+        return [
+            column.value(name, field) if field and field != self._missing else column.default(name)
+            for column, field in zip(self.columns, fields, strict=True)
+        ]
+
+    def is_open(self, record: bytes) -> bool:
+        """Whether a record ends within quotes, so that it goes on in the next line."""
+        if not self.quotes or _QUOTE not in record:
+            return False
+        at = 0
+        while at < len(record):
+            if record[at : at + 1] == _QUOTE:
+                at = _closing_quote(record, at + 1)
+                if at < 0:
+                    return True
+            end = record.find(self.delimiter, at)
+            if end < 0:
+                return False
+            at = end + 1
+        return False
+
+
+def _closing_quote(record: bytes, at: int) -> int:
+    """The place of the next quote that is not doubled, -1 if there is none."""
+    while True:
+        end = record.find(_QUOTE, at)
+        if end < 0 or record[end + 1 : end + 2] != _QUOTE:
+            return end
+        at = end + 2
+
+
+def _one_character(delimiter: Any, function: str) -> bytes:
     data = delimiter.encode() if isinstance(delimiter, str) else delimiter
     if not isinstance(data, bytes) or len(data) != 1:
         raise errors.invalid_argument(
-            f"decode_csv: field_delim must be one character, got {delimiter!r}."
+            f"{function}: field_delim must be one character, got {delimiter!r}."
         )
     return data
 
 
-def _chosen(columns: Any, count: int) -> list[int] | None:
-    if columns is None:
-        return None
-    chosen = as_list(columns, "decode_csv: select_cols")
-    if len(chosen) != count:
+def _chosen(columns: Any, count: int, argument: str) -> list[int] | None:
+    chosen = _increasing(columns, argument)
+    if chosen is not None and len(chosen) != count:
         raise ValueError(
-            f"decode_csv: select_cols names {len(chosen)} columns, but there are {count} "
-            "record_defaults."
-        )
-    if any(b <= a for a, b in pairwise(chosen)) or min(chosen, default=0) < 0:
-        raise ValueError(
-            f"decode_csv: select_cols must be increasing numbers from 0, got {chosen}."
+            f"{argument} names {len(chosen)} columns, but there are {count} record_defaults."
         )
     return chosen
 
 
-class _Column:
+def _increasing(columns: Any, argument: str) -> list[int] | None:
+    if columns is None:
+        return None
+    found = as_list(columns, argument)
+    if any(b <= a for a, b in pairwise(found)) or min(found, default=0) < 0:
+        raise ValueError(f"{argument} must be increasing numbers from 0, got {found}.")
+    return found
+
+
+class Column:
     """What the fields of a column become."""
 
-    def __init__(self, number: int, default: Any) -> None:
-        self.number = number
-        argument = f"decode_csv: record_defaults[{number}]"
+    def __init__(self, function: str, number: int, default: Any) -> None:
+        self._name = f"{function}: field {number}"
+        argument = f"{function}: record_defaults[{number}]"
         if isinstance(default, (dtypes.DType, type)):
             self.dtype, values = dtypes.as_dtype(default), []
         else:
@@ -121,22 +178,21 @@ class _Column:
             )
         self._defaults = values
 
-    def default_for(self, row: int) -> Any:
+    def default(self, record: str) -> Any:
+        """What stands for an empty field."""
         if not self._defaults:
-            raise errors.invalid_argument(
-                f"decode_csv: field {self.number} of record {row} is empty, and has no default."
-            )
+            raise errors.invalid_argument(f"{self._name} of {record} is empty, and has no default.")
         return self._defaults[0]
 
-    def value(self, row: int, field: bytes) -> Any:
+    def value(self, record: str, field: bytes) -> Any:
+        """What a field says."""
         if self.dtype is dtypes.string:
             return field
         try:
             return self._number(field.strip(b" \t\n\v\f\r"))
         except (ValueError, OverflowError):
             raise errors.invalid_argument(
-                f"decode_csv: field {self.number} of record {row} is no {self.dtype.name}: "
-                f"{field[:80]!r}."
+                f"{self._name} of {record} is no {self.dtype.name}: {field[:80]!r}."
             ) from None
 
     def _number(self, text: bytes) -> Any:
@@ -152,6 +208,7 @@ class _Column:
         return float.fromhex(text.decode()) if _HEXADECIMAL.match(text) else float(text)
 
     def tensor(self, values: list[Any], shape: tuple[int, ...]) -> Tensor:
+        """Values as a tensor."""
         array: Any = np.empty(len(values), self.dtype.numpy)
         with Quiet():  # what is too large is infinite
             array[:] = values

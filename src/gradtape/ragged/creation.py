@@ -47,9 +47,11 @@ def constant(
     inner = None if inner_shape is None else tuple(np.atleast_1d(inner_shape).tolist())
     if ragged_rank is None:
         rank = max(0, depth - 1 - len(inner)) if inner is not None else max(0, depth - 1)
+        if rank and not _has_scalars(plain):
+            rank = depth - 1
     else:
         rank = ragged_rank
-        if not 0 <= rank < max(depth, 1):
+        if rank < 0 or (rank >= depth and _has_scalars(plain)):
             raise ValueError(
                 f"ragged.constant: ragged_rank must be at least 0 and less than the depth of "
                 f"pylist, {depth}; got {ragged_rank}."
@@ -85,6 +87,11 @@ def _depth(value: Any) -> int:
     return 1 + max(map(_depth, value), default=0)
 
 
+def _has_scalars(value: Any) -> bool:
+    """Whether nested lists hold anything; empty ones may stand for lists of any depth."""
+    return not isinstance(value, list) or any(map(_has_scalars, value))
+
+
 def _check_depths(value: Any, depth: int) -> None:
     """Refuses scalars that stand at different depths."""
     if not isinstance(value, list):
@@ -101,7 +108,7 @@ def _check_depths(value: Any, depth: int) -> None:
 def _flat(values: list[Any], dtype: Any, inner: tuple[int, ...] | None, axes: int) -> Tensor:
     """The flat values, which are uniform."""
     if not values:
-        shape = (0, *(inner if inner is not None else (0,) * axes))
+        shape = (0, *(inner if inner is not None else (0,) * max(axes, 0)))
         wanted = dtypes.as_dtype(dtypes.float32 if dtype is None else dtype).numpy
         return Tensor(np.zeros(shape, wanted))
     try:

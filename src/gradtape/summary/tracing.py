@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 from gradtape.api.tensorflow.profiler import start as start_profile
 from gradtape.api.tensorflow.profiler import stop as stop_profile
 from gradtape.core.messages import first_times, log_warning
+from gradtape.core.tape import GradientTape
 from gradtape.core.xla.trace import inside_a_program
+from gradtape.functions.concrete_function import ConcreteFunction
+from gradtape.functions.drawing import drawn_function
+from gradtape.functions.function import Function
+from gradtape.inspect.drawing import Drawn, drawn_recording
 from gradtape.io.paths import text_of
 from gradtape.published import published
 from gradtape.summary.recording import should_record_summaries
@@ -32,19 +38,25 @@ class _Running:
 
 @published("summary.graph")
 def graph(graph_data: Any) -> bool:
-    """Writes a graph for TensorBoard's page of graphs: a GraphDef, TensorFlow's or TensorBoard's
-    message; gradtape's functions have none. False if there is no default writer.
+    """Writes a graph for TensorBoard's page of graphs: what a tape recorded, the programs of a
+    `tf.function` or of a concrete one, or a GraphDef, TensorFlow's or TensorBoard's message. False
+    if there is no default writer.
 
     >>> import gradtape as tf
-    >>> from tensorboard.compat.proto.graph_pb2 import GraphDef
-    >>> tf.summary.graph(GraphDef())
+    >>> x = tf.Variable(2.0, name="x")
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.sin(x) * x
+    >>> tf.summary.graph(tape)
     False
     """
+    if isinstance(graph_data, GradientTape):
+        graph_data = _message(drawn_recording(graph_data))
+    elif isinstance(graph_data, (Function, ConcreteFunction)):
+        graph_data = _message(drawn_function(graph_data))
     if not (hasattr(graph_data, "SerializeToString") and hasattr(graph_data, "node")):
         raise ValueError(
-            "graph: graph_data must be a GraphDef, got "
-            f"{type(graph_data).__name__}: gradtape's functions have no graph of TensorFlow's; "
-            "tape.show() draws what a tape recorded."
+            "graph: graph_data must be a tape, a tf.function, a concrete function or a GraphDef, "
+            f"got {type(graph_data).__name__}."
         )
     writer = state_here().writer
     if writer is None or not bool(should_record_summaries()):
@@ -53,14 +65,28 @@ def graph(graph_data: Any) -> bool:
     return writer.add(events.Event(graph_def=graph_data.SerializeToString()))
 
 
+def _message(nodes: Sequence[Drawn]) -> Any:
+    """A GraphDef of nodes."""
+    graph = tensorboards("compat.proto.graph_pb2").GraphDef()
+    for drawn in nodes:
+        node = graph.node.add(name=drawn.name, op=drawn.op, input=drawn.inputs)
+        for dtype, shape in drawn.shapes:
+            node.attr["_output_shapes"].list.shape.add(dim=[{"size": size} for size in shape])
+            node.attr["dtype"].s = dtype.name.encode()
+        if drawn.place:
+            node.attr["line"].s = drawn.place.encode()
+    graph.versions.producer = 22  # what TensorBoard takes for TensorFlow 2
+    return graph
+
+
 @published("summary.trace_on")
 def trace_on(
     graph: bool = True,
     profiler: bool = False,
     profiler_outdir: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Starts what `trace_export` ends: a profile, if `profiler` is true. There are no graphs to
-    collect.
+    """Starts what `trace_export` ends: a profile, if `profiler` is true. It collects no graphs:
+    `tf.summary.graph` takes a function.
 
     >>> import gradtape as tf, tempfile
     >>> with tf.summary.create_file_writer(tempfile.mkdtemp()).as_default():
@@ -75,7 +101,7 @@ def trace_on(
         return
     if graph and first_times("summary graph", limit=1) is not None:
         log_warning(
-            "trace_on: functions have no graph of TensorFlow's, so that trace_export writes none."
+            "trace_on: trace_export writes no graph: give the function to tf.summary.graph."
         )
     if not profiler:
         _Running.now = _Running(None, moved=False)

@@ -111,6 +111,11 @@ def test_the_exit_status(tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     assert audit([str(tmp_path / "empty")]) == 2
     assert "no Python files" in capsys.readouterr().err
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import tensorflow as tf\ntf.exp(\n")
+    assert audit([str(tmp_path)]) == 0  # the other file could be read
+    assert audit([str(wrong)]) == 2
+    assert "wrong.py: line 2" in capsys.readouterr().out
 
 
 def test_it_runs_from_the_command_line_without_keras_or_jax(project):

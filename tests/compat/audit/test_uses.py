@@ -23,6 +23,16 @@ def names(source):
         ("from tensorflow import nn as n\nn.relu", [("nn", 1), ("nn.relu", 2)]),
         ("from tensorflow.keras.layers import Dense", [("keras.layers.Dense", 1)]),
         ("from tensorflow.math import *", [("math", 1)]),
+        ("from tensorflow import *\nx = exp(nn.relu(1))\nlite.Interpreter",
+         [("", 1), ("exp", 2), ("nn.relu", 2), ("lite.Interpreter", 3)]),
+        ("from tensorflow.keras.layers import *\nDense(3)\nprint(len([]))",
+         [("keras.layers", 1), ("keras.layers.Dense", 2)]),
+        (("from tensorflow import *\ndef exp(sin): return sin\nexp(1)\nfor cos in (): cos\n"
+         "import tan\ntan(1)\nunknown(1)"), [("", 1)]),
+        ("import tensorflow as tf\nt = tf\nk = t.keras\nlayers = k.layers\nlayers.Dense\nt.exp",
+         [("keras", 3), ("keras.layers", 4), ("keras.layers.Dense", 5), ("exp", 6)]),
+        ("import tensorflow as tf\ndef f():\n    a = tf\n    b = a.lite\n    return b.Interpreter",
+         [("lite", 4), ("lite.Interpreter", 5)]),
         ("import keras\nkeras.saving.save_model", []),
         ("import tensorflow as tf\nK = tf.keras.backend\nK.mean(1)",
          [("keras.backend", 2), ("keras.backend.mean", 3)]),
@@ -86,6 +96,7 @@ def test_a_notebook(tmp_path):
         (b"\xff\xfe\x00", "encoding"),
         (b"# coding: nonsense\n", "encoding"),
         (b"x = 1\x00", "null"),
+        (b"x = 1\n\x00\n", "source code string cannot contain null bytes"),
         (b"(" * 100_000, ""),
     ],
 )
@@ -114,3 +125,12 @@ def test_an_older_encoding(tmp_path):
     )
     (found,) = codes(str(tmp_path / "x.py"))
     assert [use.name for use in uses([found])] == ["exp"]
+
+
+def test_reasons_say_nothing_of_what_is_not_known(tmp_path):
+    (tmp_path / "x.py").write_bytes(b"x = 1\n\x00\n")
+    (tmp_path / "x.ipynb").write_text("[1]")
+    for name in ("x.py", "x.ipynb"):
+        (found,) = codes(str(tmp_path / name))
+        assert "None" not in found.reason
+        assert "indices" not in found.reason

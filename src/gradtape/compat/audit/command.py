@@ -14,8 +14,8 @@ from gradtape.compat.audit.verdicts import ABSENT
 
 _STATUS = """\
 exit status: 0 if every name is there, 1 if a name is absent, 2 if a path does not exist or nothing
-was found to read. What differs changes no status, nor does a file that could not be read, which is
-named."""
+could be read. What differs changes no status, nor does a file that could not be read beside others,
+which is named."""
 
 
 def audit(arguments: Sequence[str]) -> int:
@@ -46,15 +46,19 @@ def audit(arguments: Sequence[str]) -> int:
     else:
         written = report.text(findings, everything=chosen.all)
     sys.stdout.write(written)
-    return 1 if findings.of(ABSENT) else 0
+    if findings.of(ABSENT):
+        return 1
+    return 2 if findings.lost == findings.files else 0
 
 
 def audited(paths: Sequence[str]) -> report.Findings:
     """What the files of some paths use."""
-    count, found, unread = 0, list[Use](), list[Unread]()
+    count, lost, found, unread = 0, 0, list[Use](), list[Unread]()
     for file in files(paths):
         count += 1
         pieces = list(codes(file))
-        unread += [piece for piece in pieces if isinstance(piece, Unread)]
+        wrong = [piece for piece in pieces if isinstance(piece, Unread)]
+        unread += wrong
+        lost += bool(pieces) and len(wrong) == len(pieces)
         found += uses([piece for piece in pieces if not isinstance(piece, Unread)])
-    return report.collected(count, found, unread)
+    return report.collected(count, found, unread, lost)

@@ -29,6 +29,7 @@ class Findings(NamedTuple):
     files: int
     names: Sequence[Name]
     unread: Sequence[Unread]
+    lost: int = 0  # files of which nothing could be read
 
     def of(self, kind: str) -> list[Name]:
         """The names of one kind, those with most uses first."""
@@ -36,13 +37,13 @@ class Findings(NamedTuple):
         return sorted(fitting, key=lambda name: (-len(name.uses), name.name))
 
 
-def collected(files: int, uses: Iterable[Use], unread: Sequence[Unread]) -> Findings:
+def collected(files: int, uses: Iterable[Use], unread: Sequence[Unread], lost: int = 0) -> Findings:
     """Findings from single uses."""
     by_name: dict[str, list[Use]] = defaultdict(list)
     for use in uses:
         by_name[use.name].append(use)
     names = [Name(name, verdict_on(name), found) for name, found in sorted(by_name.items())]
-    return Findings(files, names, unread)
+    return Findings(files, names, unread, lost)
 
 
 def _spelled(name: str) -> str:

@@ -76,6 +76,8 @@ def codes(file: str) -> Iterator[Code | Unread]:
 def _cells(file: str, data: bytes) -> Iterator[Code | Unread]:
     try:
         notebook = json.loads(data)
+        if not isinstance(notebook, dict) or not {"cells", "worksheets"} & notebook.keys():
+            raise ValueError("it has no cells")
         cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
         sources = [
             (number, cell.get("source", cell.get("input", "")))
@@ -106,6 +108,7 @@ def _parsed(place: str, source: str) -> Code | Unread:
             warnings.simplefilter("ignore")  # the project's strings are its own matter
             return Code(place, ast.parse(source))
     except SyntaxError as error:
-        return Unread(place, f"line {error.lineno}: {error.msg}")
+        where = "" if error.lineno is None else f"line {error.lineno}: "
+        return Unread(place, f"{where}{error.msg}")
     except (ValueError, RecursionError, MemoryError) as error:
         return Unread(place, f"it cannot be parsed: {error}")

@@ -2,8 +2,9 @@
 that follow.
 
 A name is followed through imports (`import tensorflow as tf`, `from tensorflow.keras import
-layers as L`) and plain assignments of modules (`K = tf.keras.backend`), in the whole file. What a
-function gets as an argument, or finds by a string, is not seen.
+layers as L`) and plain assignments of modules (`K = tf.keras.backend`), in the whole file. After
+`from tensorflow import *`, a name that the file does not define is TensorFlow's, if it has such a
+name. What a function gets as an argument, or finds by a string, is not seen.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from gradtape.compat import tensorflow_names
 from gradtape.compat.audit.sources import Code
 
 _Import: TypeAlias = ast.Import | ast.ImportFrom
+_MODULES = ast.Attribute, ast.Name
 
 
 class Use(NamedTuple):
@@ -37,12 +39,16 @@ def uses(codes: Sequence[Code]) -> Iterator[Use]:
             aliases.add(statement)
     if not aliases.known and not aliases.imported:
         return
+    bare: dict[int, list[ast.Name]] = {}
+    if aliases.stars:
+        bare = {id(code): _names(code.tree) for code, _ in parts}
+        aliases.add_stars({name for code, _ in parts for name in _bound(code.tree)})
     for _, (_, assignments, _) in parts:
-        for assignment in assignments:
+        for assignment in sorted(assignments, key=lambda node: node.lineno):
             aliases.follow(assignment)
     for code, (imports, _, attributes) in parts:
         found = {Use(name, code.place, line) for name, line in aliases.imported_by(imports)}
-        for node in attributes:
+        for node in [*attributes, *bare.get(id(code), ())]:
             name = aliases.name_of(node)
             if name:
                 found.add(Use(_as_far_as_known(name), code.place, node.lineno))
@@ -71,7 +77,7 @@ def _parts(tree: ast.Module) -> tuple[list[_Import], list[ast.Assign], list[ast.
         if kind is ast.Import or kind is ast.ImportFrom:
             imports.append(node)  # type: ignore[arg-type]
             continue
-        if kind is ast.Assign and type(node.value) is ast.Attribute:  # type: ignore[attr-defined]
+        if kind is ast.Assign and type(node.value) in _MODULES:  # type: ignore[attr-defined]
             assignments.append(node)  # type: ignore[arg-type]
         for value in vars(node).values():
             if type(value) is list:
@@ -79,6 +85,32 @@ def _parts(tree: ast.Module) -> tuple[list[_Import], list[ast.Assign], list[ast.
             elif isinstance(value, ast.AST):
                 waiting.append(value)
     return imports, assignments, attributes
+
+
+def _names(tree: ast.Module) -> list[ast.Name]:
+    """Where a name is read that no attribute follows."""
+    followed = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and id(node) not in followed
+    ]
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    """The names that code gives to something itself."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(name, ast.Store() | ast.Del()):
+                yield name
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name
+            case ast.arg(name):
+                yield name
+            case ast.alias():
+                yield node.asname or node.name.partition(".")[0]
 
 
 def _as_far_as_known(name: str) -> str:
@@ -101,6 +133,7 @@ class _Aliases:
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
         self.imported: list[tuple[_Import, str]] = []
+        self.stars: list[str] = []
 
     def imported_by(self, statements: Sequence[_Import]) -> Iterator[tuple[str, int]]:
         """What some import statements name themselves, and their lines."""
@@ -126,17 +159,25 @@ class _Aliases:
             for alias in node.names:
                 if alias.name == "*":
                     self.imported.append((node, parent))
+                    self.stars.append(parent)
                     continue
                 full = f"{parent}.{alias.name}".lstrip(".")
                 self.imported.append((node, full))
                 self.known[alias.asname or alias.name] = full
+
+    def add_stars(self, bound: set[str]) -> None:
+        """What `from tensorflow import *` brings, but for names that the file binds itself."""
+        for parent in self.stars:
+            for name in tensorflow_names.namespaces().get(parent, ()):
+                if name not in bound:
+                    self.known.setdefault(name, f"{parent}.{name}".lstrip("."))
 
     def follow(self, node: ast.Assign) -> None:
         """Adds a name that is given to a module: `K = tf.keras.backend`."""
         match node:
             case ast.Assign([ast.Name(name)], value):
                 full = self.name_of(value)
-                if full and tensorflow_names.is_namespace(full):
+                if full is not None and tensorflow_names.is_namespace(full):
                     self.known.setdefault(name, full)
 
     def name_of(self, node: ast.expr) -> str | None:

@@ -243,8 +243,13 @@ class Rebatch(Stage):
 
     @cached_property
     def spec(self) -> Any:
-        size = self._sizes[0] if self._drop and len(set(self._sizes)) == 1 else None
-        return with_first_size(without_first_size(self.input.spec, self.name), size)
+        rows = without_first_size(self.input.spec, self.name)
+        size = self._sizes[0]
+        always = self._drop or all(
+            leaf.shape.rank and leaf.shape[0] is not None and leaf.shape[0] % size == 0
+            for leaf in nest.flatten(self.input.spec)
+        )
+        return with_first_size(rows, size if always and len(set(self._sizes)) == 1 else None)
 
     def cardinality(self) -> int:
         return UNKNOWN
@@ -281,7 +286,19 @@ class _Rebatched(StageIterator):
             if not count or self._drop:
                 raise
             wanted = min(wanted, count)
-        joined = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+        joined = [_joined(columns, n) for n, columns in enumerate(zip(*parts, strict=True))]
         self._rest = [column[wanted:] for column in joined] if count > wanted else []
         self._turn += 1
         return self._pack([Tensor(column[:wanted]) for column in joined])
+
+
+def _joined(columns: Sequence[Any], place: int) -> Any:
+    first = columns[0]
+    for column in columns:
+        if column.shape[1:] != first.shape[1:] or column.dtype != first.dtype:
+            raise invalid_argument(
+                f"rebatch: the rows of component {place} must be alike, got shape "
+                f"{list(first.shape[1:])} and {first.dtype}, and then {list(column.shape[1:])} "
+                f"and {column.dtype}."
+            )
+    return np.concatenate(columns)

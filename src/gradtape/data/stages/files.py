@@ -56,10 +56,12 @@ class Records(Stage):
         return UNKNOWN
 
     def iterator(self, run: Run) -> StageIterator:
-        return _RecordsOfFiles(self.input.iterator(run), self._read)
+        return RecordsOfFiles(self.input.iterator(run), self._read)
 
 
-class _RecordsOfFiles(StageIterator):
+class RecordsOfFiles(StageIterator):
+    """The records of one file after the other; an error of one does not end the others."""
+
     def __init__(self, names: StageIterator, read: Read) -> None:
         super().__init__(names)
         self._read = read
@@ -106,7 +108,7 @@ def check_compression(compression: str | None, stage: str) -> str:
 def lines_of(path: str, compression: str) -> Iterator[bytes]:
     """The lines of a file, without their ends."""
     rest = b""
-    for chunk in _chunks(path, compression):
+    for chunk in chunks(path, compression):
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             yield line.removesuffix(b"\r")
@@ -119,7 +121,7 @@ def fixed_records(
 ) -> Iterator[bytes]:
     """Records of `size` bytes, between a header and a footer."""
     held, skipped, place = b"", 0, 0
-    for chunk in _chunks(path, compression):
+    for chunk in chunks(path, compression):
         held += chunk
         if skipped < header:
             cut = min(header - skipped, len(held))
@@ -140,7 +142,7 @@ def fixed_records(
         )
 
 
-def _chunks(path: str, compression: str) -> Iterator[bytes]:
+def chunks(path: str, compression: str) -> Iterator[bytes]:
     """The bytes of a file, decompressed."""
     try:
         with _opened(path, compression) as opened:

@@ -11,6 +11,7 @@ import numpy as np
 from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.data.calling import UsersFunction
+from gradtape.data.peeking import peeked
 from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
 from gradtape.data.stages.memory import Listed
 from gradtape.data.stages.nesting import DatasetFunction, Wrap
@@ -45,15 +46,16 @@ class GroupByWindow(Stage):
         """What is known, or the specs of the datasets that the first element's key leads to."""
         if self._known_spec is not None:
             return self._known_spec()
-        run = Run({id(random): 0 for random in self.input.random_stages()})
-        elements = self.input.iterator(run)
-        try:
-            for element in elements:
-                key = as_tensor(self.key(element, 0))
-                return self.reduce(0, key, self.wrap(Listed([element], self.input.spec))).spec
-        finally:
-            elements.close()
-        raise ValueError("group_by_window: the element_spec of a dataset without elements.")
+
+        def spec_of_group(element: Any, number: int) -> Any:
+            key = as_tensor(self.key(element, number))
+            return self.reduce(number, key, self.window([element])).spec
+
+        return peeked(spec_of_group, self.input, self.name, vary=True)
+
+    def window(self, elements: list[Any]) -> Any:
+        """The dataset of elements that have one key."""
+        return self.wrap(Listed(elements, lambda: self.input.spec))
 
     def cardinality(self) -> int:
         return UNKNOWN
@@ -117,7 +119,7 @@ class _Grouped(StageIterator):
         return size
 
     def _reduce(self, key: int) -> None:
-        window = self._stage.wrap(Listed(self._groups.pop(key), None))
+        window = self._stage.window(self._groups.pop(key))
         made = self._stage.reduce(self._at - 1, Tensor(np.int64(key)), window)
         self._open = made.iterator(self._run)
 

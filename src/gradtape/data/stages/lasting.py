@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from typing import Any
 
@@ -15,6 +16,28 @@ from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
 from gradtape.data.stages.memory import ListedElements, Table
 from gradtape.data.structure import array_of, fresh, leaves_of, packer, stack
 from gradtape.data.threads import Prefetched
+
+
+class WithOptions(Stage):
+    """The elements of the stage before, with what a user asks of the pipeline."""
+
+    name = "with_options"
+
+    def __init__(self, source: Stage, options: Any) -> None:
+        super().__init__(source)
+        self._options = copy.deepcopy(options)
+
+    def options(self) -> list[Any]:
+        return [*super().options(), self._options]
+
+    def iterator(self, run: Run) -> StageIterator:
+        return self.input.iterator(run)
+
+    def rows(self, run: Run) -> RowStream | None:
+        return self.input.rows(run)
+
+    def addressed(self) -> Addressed | None:
+        return self.input.addressed()
 
 
 class Cache(Stage):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -115,14 +116,14 @@ class One(Stage):
 class Listed(Stage):
     """Elements that are there: those of `window`, and what a group has gathered."""
 
-    def __init__(self, elements: list[Any], spec: Any) -> None:
+    def __init__(self, elements: list[Any], spec: Callable[[], Any]) -> None:
         super().__init__()
         self._elements = elements
         self._spec = spec
 
     @cached_property
     def spec(self) -> Any:
-        return self._spec if self._spec is not None else spec_of(self._elements[0])
+        return self._spec()
 
     def cardinality(self) -> int:
         return len(self._elements)

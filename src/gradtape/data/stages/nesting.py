@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from gradtape.data.calling import UsersFunction, called
+from gradtape.data.peeking import peeked
 from gradtape.data.stage import INFINITE, UNKNOWN, Run, Stage, StageIterator, located
 from gradtape.data.stages.memory import Listed
 from gradtape.data.structure import leaves_of, map_leaves, packer
@@ -55,18 +56,12 @@ class Interleave(Stage):
 
     @cached_property
     def spec(self) -> Any:
-        run = Run({id(random): 0 for random in self.input.random_stages()})
-        elements = self.input.iterator(run)
-        try:
-            first = next(elements, None)
-        finally:
-            elements.close()
-        if first is None:
-            raise ValueError(
-                f"{self.name}: the element_spec is not known, because there is no element to call "
-                "the function with."
-            )
-        return self.function(0, first).spec
+        return peeked(
+            lambda element, number: self.function(number, element).spec,
+            self.input,
+            self.name,
+            vary=True,
+        )
 
     def cardinality(self) -> int:
         return 0 if self.input.cardinality() == 0 else UNKNOWN
@@ -148,7 +143,7 @@ class Window(Stage):
     @cached_property
     def spec(self) -> Any:
         return map_leaves(
-            lambda leaf: self.wrap(Listed([], leaf)).__gradtape_spec__(), self.input.spec
+            lambda leaf: self.wrap(Listed([], lambda: leaf)).__gradtape_spec__(), self.input.spec
         )
 
     def cardinality(self) -> int:
@@ -195,5 +190,11 @@ class _Windows(StageIterator):
 
     def _window(self, elements: Sequence[Any]) -> Any:
         columns = zip(*(leaves_of(element) for element in elements), strict=True)
-        parts = [self._stage.wrap(Listed(list(leaves), None)) for leaves in columns]
+        parts = [
+            self._stage.wrap(Listed(list(leaves), partial(self._spec_of_leaf, place)))
+            for place, leaves in enumerate(columns)
+        ]
         return packer(elements[0])(parts)
+
+    def _spec_of_leaf(self, place: int) -> Any:
+        return leaves_of(self._stage.input.spec)[place]

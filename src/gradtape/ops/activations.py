@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.engines.arrays import in_place, sum_last_axis
-from gradtape.ops import batching
+from gradtape.ops import batching, float32
 from gradtape.ops.arithmetic import absolute, less, minimum, square, times
 from gradtape.ops.broadcasting import broadcast_to
 from gradtape.ops.declare import op, unary
@@ -70,6 +70,8 @@ def _gate(xp: Any, y: Any, x: Any, *, high: float | None = None, slope: float = 
 
 
 def _normal_cdf(xp: Any, x: Any) -> Any:
+    if float32.serves(x):
+        return float32.normal_cdf(x)
     from scipy.special import ndtr  # noqa: PLC0415 - scipy is loaded when a function first needs it
 
     return ndtr(x)

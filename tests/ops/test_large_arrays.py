@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradtape.ops import segments
+from gradtape.ops import segments, selection
 
 
 def by_definition(of, x, ids, size, empty):
@@ -33,3 +33,34 @@ def test_segments(name, shape, dtype, least, order):
         found = getattr(segments, name)(x, ids, size=size, **options)
         assert found.dtype == dtype
         np.testing.assert_allclose(found, by_definition(of, x, ids, size, empty), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", "int32", "int64", "uint8", "bool", "complex64"]
+)
+@pytest.mark.parametrize(
+    "shapes",
+    [((80, 60), (80, 60), (80, 60)), ((80, 60), (60,), (80, 1)), ((80, 60), (), (80, 60)),
+        ((80, 60), (80, 60), ()), ((80, 60), (2, 80, 60), (60,)), ((80, 60), (), ())],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_where(shapes, dtype):
+    """By the bits of the numbers: infinities, NaN and the sign of zero too."""
+    random = np.random.default_rng(0)
+    condition, x, y = (random.integers(-3, 4, shape) for shape in shapes)
+    x, y = (np.asarray(value).astype(dtype) for value in (x, y))
+    if dtype.startswith(("float", "complex")):
+        x, y = (np.asarray(value / value * value) for value in (x, y))
+        y = np.asarray(np.where(y == 1, np.inf, np.negative(y)))
+    found = selection.where_array(np, condition > 0, x.astype(dtype), y.astype(dtype))
+    wanted = np.where(condition > 0, x.astype(dtype), y.astype(dtype))
+    assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("numbers", [(1.5, None), (None, 0), (0, None)], ids=str)
+def test_where_with_a_number(numbers):
+    array = np.linspace(-1, 1, 5000, dtype=np.float32)
+    x, y = (array if number is None else number for number in numbers)
+    found = selection.where_array(np, array > 0.2, x, y)
+    np.testing.assert_array_equal(found, np.where(array > 0.2, x, y), strict=True)

@@ -13,12 +13,12 @@ import numpy as np
 from gradtape.engines.arrays import in_place, sum_last_axis
 from gradtape.ops import batching, float32
 from gradtape.ops.arithmetic import absolute, less, minimum, square, times
-from gradtape.ops.broadcasting import broadcast_to
+from gradtape.ops.broadcasting import broadcast_to, cast
 from gradtape.ops.declare import op, unary
 from gradtape.ops.elementary import exp, tanh
 from gradtape.ops.jets import Index, JetCall, Partials, chain_rule, minus, same_shape, square_rule
 from gradtape.ops.reductions import partials_of_softmax, reduce_sum
-from gradtape.ops.selection import drop, keep, keep_array, zeros_like
+from gradtape.ops.selection import keep_array, where_array, zeros_like
 
 
 def _sigmoid(xp: Any, x: Any) -> Any:
@@ -26,11 +26,18 @@ def _sigmoid(xp: Any, x: Any) -> Any:
 
 
 def _softplus(xp: Any, x: Any) -> Any:
-    return xp.log1p(xp.exp(-xp.abs(x))) + xp.maximum(x, 0)
+    small = in_place(xp.exp, in_place(xp.negative, xp.abs(x)))
+    return _sum_of_fresh(in_place(xp.log1p, small), xp.maximum(x, 0))
 
 
 def _elu(xp: Any, x: Any) -> Any:
-    return xp.maximum(x, 0) + xp.expm1(xp.minimum(x, 0))
+    return _sum_of_fresh(xp.maximum(x, 0), in_place(xp.expm1, xp.minimum(x, 0)))
+
+
+def _sum_of_fresh(x: Any, y: Any) -> Any:
+    """The sum of two arrays that nothing else holds, in the place of the first."""
+    x += y
+    return x
 
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -38,7 +45,10 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def _selu(xp: Any, x: Any) -> Any:
-    return xp.maximum(x, 0) * _SELU_SCALE + xp.expm1(xp.minimum(x, 0)) * (_SELU_SCALE * _SELU_ALPHA)
+    above, below = xp.maximum(x, 0), in_place(xp.expm1, xp.minimum(x, 0))
+    above *= _SELU_SCALE
+    below *= _SELU_SCALE * _SELU_ALPHA
+    return _sum_of_fresh(above, below)
 
 
 _GELU_CUBE = 0.044715
@@ -58,15 +68,29 @@ def _gelu_by_tanh_pull(g: Any, x: Any) -> Any:
     return g * ((t + 1 + (slope + slope * x * x * (3 * _GELU_CUBE)) * _GELU_SCALE) * 0.5)
 
 
-def _selu_pull(g: Any, out: Any) -> Any:
-    falls = less(out, 0)
-    return drop(g * _SELU_SCALE, falls) + keep(g * (out + _SELU_SCALE * _SELU_ALPHA), falls)
+def _selu_pull(g: Any, out: Any, x_dtype: Any) -> Any:
+    """Where `out` is negative, the slope is that much less than at the left of 0."""
+    left = cast(less(out, 0), dtype=x_dtype) * (_SELU_SCALE * _SELU_ALPHA - _SELU_SCALE)
+    return g * (left + _SELU_SCALE + minimum(0, out))
+
+
+def _relu6(xp: Any, x: Any) -> Any:
+    above = xp.maximum(x, 0)
+    into = {"out": above} if type(above) is np.ndarray else {}
+    return xp.minimum(above, 6, **into)
+
+
+def _leaky_relu(xp: Any, x: Any, *, alpha: float) -> Any:
+    below = xp.minimum(x, 0)
+    below *= alpha
+    return _sum_of_fresh(below, xp.maximum(x, 0))
 
 
 def _gate(xp: Any, y: Any, x: Any, *, high: float | None = None, slope: float = 0.0) -> Any:
     open_ = x > 0 if high is None else (x > 0) & (x < high)
-    passed = keep_array(xp, y, open_)
-    return passed + keep_array(xp, y * slope, ~open_) if slope else passed
+    if not slope:
+        return keep_array(xp, y, open_)
+    return y * where_array(xp, open_, y.dtype.type(1), y.dtype.type(slope))
 
 
 def _normal_cdf(xp: Any, x: Any) -> Any:
@@ -186,7 +210,7 @@ relu = unary(
 )
 relu6 = unary(
     "relu6",
-    lambda xp, x: xp.minimum(xp.maximum(x, 0), 6),
+    _relu6,
     lambda g, out: gate(g, out, high=6),
     native=True,
     plain=True,
@@ -194,7 +218,7 @@ relu6 = unary(
 )
 leaky_relu = op(
     "leaky_relu",
-    lambda xp, x, *, alpha: xp.maximum(x, 0) + xp.minimum(x, 0) * alpha,
+    _leaky_relu,
     [lambda g, x, alpha: gate(g, x, slope=alpha)],
     elementwise=True,
     plain=True,

@@ -23,7 +23,7 @@ from gradtape.ops.jets import (
     scaled,
     square_rule,
 )
-from gradtape.ops.selection import ones_like, where, zeros_like
+from gradtape.ops.selection import keep_array, ones_like, where, zeros_like
 
 
 def _pow_dx(g: Any, x: Any, y: Any) -> Any:
@@ -287,8 +287,8 @@ atanh = unary(
 # Both are 0 where x is 0, whatever y is, and so are their derivatives.
 xlogy = binary(
     "xlogy",
-    lambda xp, x, y: xp.where(
-        xp.equal(x, 0), 0, x * xp.log(xp.asarray(y, dtype=xp.result_type(x, y)))
+    lambda xp, x, y: keep_array(
+        xp, x * xp.log(xp.asarray(y, dtype=xp.result_type(x, y))), xp.not_equal(x, 0)
     )[()],
     lambda g, x, y: g * xlogy(one_unless_zero(x), y),
     lambda g, x, y: g * xdivy(x, y),
@@ -296,7 +296,7 @@ xlogy = binary(
 )
 xdivy = binary(
     "xdivy",
-    lambda xp, x, y: xp.where(xp.equal(x, 0), 0, x / y)[()],
+    lambda xp, x, y: keep_array(xp, x / y, xp.not_equal(x, 0))[()],
     lambda g, x, y: g * xdivy(one_unless_zero(x), y),
     lambda g, y, out: -g * xdivy(out, y),
     when_not_finite=BY_ZERO,

@@ -19,7 +19,7 @@ from gradtape.engines.engine import host_kernel, is_xla
 from gradtape.ops import float32, special_on_xla
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.elementary import cos, exp, one_unless_zero, sin, xdivy
-from gradtape.ops.selection import zeros_like
+from gradtape.ops.selection import keep_array, zeros_like
 
 
 @cache
@@ -133,8 +133,8 @@ spence = unary("spence", scipy_kernel("spence"), lambda g, x: -g * log_ratio(x, 
 # It is 0 where x is 0, whatever y is, and so are its derivatives.
 xlog1py = binary(
     "xlog1py",
-    lambda xp, x, y: xp.where(
-        xp.equal(x, 0), 0, x * xp.log1p(xp.asarray(y, dtype=xp.result_type(x, y)))
+    lambda xp, x, y: keep_array(
+        xp, x * xp.log1p(xp.asarray(y, dtype=xp.result_type(x, y))), xp.not_equal(x, 0)
     )[()],
     lambda g, x, y: g * xlog1py(one_unless_zero(x), y),
     lambda g, x, y: g * xdivy(x, y + 1),

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.arrays import in_place, sum_last_axis
+from gradtape.engines.arrays import at_least, at_most, in_place, sum_last_axis
 from gradtape.ops import batching, float32
-from gradtape.ops.arithmetic import absolute, less, minimum, square, times
+from gradtape.ops.arithmetic import absolute, less, square, times
 from gradtape.ops.broadcasting import broadcast_to, cast
 from gradtape.ops.declare import op, unary
 from gradtape.ops.elementary import exp, tanh
@@ -27,11 +27,11 @@ def _sigmoid(xp: Any, x: Any) -> Any:
 
 def _softplus(xp: Any, x: Any) -> Any:
     small = in_place(xp.exp, in_place(xp.negative, xp.abs(x)))
-    return _sum_of_fresh(in_place(xp.log1p, small), xp.maximum(x, 0))
+    return _sum_of_fresh(in_place(xp.log1p, small), at_least(xp, x, 0))
 
 
 def _elu(xp: Any, x: Any) -> Any:
-    return _sum_of_fresh(xp.maximum(x, 0), in_place(xp.expm1, xp.minimum(x, 0)))
+    return _sum_of_fresh(at_least(xp, x, 0), in_place(xp.expm1, at_most(xp, x, 0)))
 
 
 def _sum_of_fresh(x: Any, y: Any) -> Any:
@@ -45,7 +45,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def _selu(xp: Any, x: Any) -> Any:
-    above, below = xp.maximum(x, 0), in_place(xp.expm1, xp.minimum(x, 0))
+    above, below = at_least(xp, x, 0), in_place(xp.expm1, at_most(xp, x, 0))
     above *= _SELU_SCALE
     below *= _SELU_SCALE * _SELU_ALPHA
     return _sum_of_fresh(above, below)
@@ -71,19 +71,13 @@ def _gelu_by_tanh_pull(g: Any, x: Any) -> Any:
 def _selu_pull(g: Any, out: Any, x_dtype: Any) -> Any:
     """Where `out` is negative, the slope is that much less than at the left of 0."""
     left = cast(less(out, 0), dtype=x_dtype) * (_SELU_SCALE * _SELU_ALPHA - _SELU_SCALE)
-    return g * (left + _SELU_SCALE + minimum(0, out))
-
-
-def _relu6(xp: Any, x: Any) -> Any:
-    above = xp.maximum(x, 0)
-    into = {"out": above} if type(above) is np.ndarray else {}
-    return xp.minimum(above, 6, **into)
+    return g * (left + _SELU_SCALE - relu(-out))
 
 
 def _leaky_relu(xp: Any, x: Any, *, alpha: float) -> Any:
-    below = xp.minimum(x, 0)
+    below = at_most(xp, x, 0)
     below *= alpha
-    return _sum_of_fresh(below, xp.maximum(x, 0))
+    return _sum_of_fresh(below, at_least(xp, x, 0))
 
 
 def _gate(xp: Any, y: Any, x: Any, *, high: float | None = None, slope: float = 0.0) -> Any:
@@ -202,7 +196,7 @@ gate = op(
 )
 relu = unary(
     "relu",
-    lambda xp, x: xp.maximum(x, 0),
+    lambda xp, x: at_least(xp, x, 0),
     lambda g, out: gate(g, out),
     native=True,
     plain=True,
@@ -210,7 +204,7 @@ relu = unary(
 )
 relu6 = unary(
     "relu6",
-    _relu6,
+    lambda xp, x: xp.clip(x, 0, 6),
     lambda g, out: gate(g, out, high=6),
     native=True,
     plain=True,
@@ -224,7 +218,7 @@ leaky_relu = op(
     plain=True,
     selects=True,
 )
-elu = unary("elu", _elu, lambda g, out: g * (minimum(0, out) + 1), plain=True)
+elu = unary("elu", _elu, lambda g, out: g * (1 - relu(-out)), plain=True)
 selu = unary("selu", _selu, _selu_pull, plain=True)
 normal_cdf = unary(
     "normal_cdf",

@@ -100,8 +100,7 @@ def _erf(x: Any) -> Any:
     """The hyperbolic tangent of a polynomial: where the result is close to 1, errors of the
     polynomial do not show.
     """
-    x = np.maximum(x, -3.95)
-    np.minimum(x, 3.95, out=x)
+    x = np.clip(x, -3.95, 3.95)
     out = polynomial(x * x, fits.ERF)
     out *= x
     return np.tanh(out, out=out)
@@ -135,7 +134,7 @@ def _bell(x: Any, factor: float) -> Any:
 
 
 def _erfc(x: Any) -> Any:
-    size = np.minimum(np.abs(x), 10.3)
+    size = np.clip(np.abs(x), 0, 10.3)
     out = _bell(size, 1.0)
     out *= quotient(size, fits.ERFCX)
     signs = _signs(x)
@@ -188,7 +187,7 @@ def _ndtri(x: Any) -> Any:
 
 def _normal_cdf(x: Any) -> Any:
     """The error function's complement, with the square root of a half kept out of the square."""
-    size = np.minimum(np.abs(x), 14.5)
+    size = np.clip(np.abs(x), 0, 14.5)
     out = _bell(size, 0.5)
     size *= _SQRT_HALF
     out *= quotient(size, fits.ERFCX)
@@ -212,7 +211,7 @@ def _modified_bessel(order: int, *, scaled: bool) -> Function:
 
     def function(x: Any) -> Any:
         size = np.abs(x)
-        out = quotient(np.minimum(size, 8), near)
+        out = quotient(np.clip(size, 0, 8), near)
         if order:
             out *= x
         places = np.flatnonzero(_beyond(size, 8))

@@ -63,6 +63,7 @@ FORMS = [
     Form("ERF", "atanh(erf(x)) / x in x**2, for x up to 3.95", _in_square(_arctanh_of_erf), 1e-7,
         3.95**2, 8, matters=_through_tanh),
     Form("ERFCX", "erfc(x) exp(x**2) for x from 0 to 10.3", special.erfcx, 0, 10.3, 4, 5),
+    Form("ATAN", "atan(x) / x in x**2, for x up to 1", _in_square(np.arctan), 1e-9, 1, 3, 2),
     Form("ERFINV", "erfinv(x) / x in -log(1 - x**2)", _inverse_error, 1e-6, 12.5, 5, 4),
     Form("I0E", "i0e(x) for x up to 8", special.i0e, 0, 8, 6, 5),
     Form("I0E_FAR", "i0e(x) sqrt(x) in 1 / x, for x from 8",

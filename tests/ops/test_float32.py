@@ -28,12 +28,24 @@ def trigamma(x):
 # The function, its reference, and the units in the last place that it may be off.
 TABLE = {
     **{name: (function, getattr(special, name)) for name, function in float32.FUNCTIONS.items()},
+    **{name: (function, getattr(np, name)) for name, function in float32.ELEMENTARY.items()},
     "normal_cdf": (float32.normal_cdf, special.ndtr),
     "digamma": (float32.digamma, special.digamma),
     "trigamma": (float32.trigamma, trigamma),
 }
-UNITS = {"erfc": 9, "normal_cdf": 9, "trigamma": 7, "digamma": 7, "i0": 8, "i1": 8, "ndtri": 7}
-ODD = ["erf", "erfinv", "i1", "i1e"]
+UNITS = {
+    "arctan": 6,
+    "arcsin": 6,
+    "arccos": 7,
+    "erfc": 9,
+    "normal_cdf": 9,
+    "trigamma": 7,
+    "digamma": 7,
+    "i0": 8,
+    "i1": 8,
+    "ndtri": 7,
+}
+ODD = ["erf", "erfinv", "i1", "i1e", "expm1", "log1p", "arctan", "arcsin", "arctanh"]
 SLOW = {"digamma", "trigamma"}  # their references
 
 
@@ -105,3 +117,20 @@ def test_ops_agree_between_large_and_small_arrays(op):
     small = np.concatenate([op(tf.constant(part)).numpy() for part in np.split(x, 8)])
     assert large.dtype == small.dtype == np.float32
     np.testing.assert_allclose(large, small, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", float32.ELEMENTARY)
+def test_where_numpy_is_slow_its_functions_are_replaced(name, monkeypatch):
+    x = np.linspace(-0.9, 0.9, float32.MANY, dtype=np.float32)
+    kernel = float32.elementary(name)
+    for slow in (False, True):
+        monkeypatch.setattr(float32, "numpy_is_slow", lambda asked, slow=slow: slow)
+        expected = float32.ELEMENTARY[name](x) if slow else getattr(np, name)(x)
+        np.testing.assert_array_equal(kernel(np, x), expected)
+        wide = x.astype(np.float64)
+        np.testing.assert_array_equal(kernel(np, wide), getattr(np, name)(wide))
+
+
+def test_numpy_says_which_functions_it_has_in_vectors():
+    assert not float32.numpy_is_slow("exp")
+    assert {float32.numpy_is_slow(name) for name in float32.ELEMENTARY} <= {True, False}

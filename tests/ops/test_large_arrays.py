@@ -55,7 +55,8 @@ def test_where(shapes, dtype):
         y = np.asarray(np.where(y == 1, np.inf, np.negative(y)))
     found = selection.where_array(np, condition > 0, x.astype(dtype), y.astype(dtype))
     wanted = np.where(condition > 0, x.astype(dtype), y.astype(dtype))
-    assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
+    assert found.dtype == wanted.dtype
+    assert found.tobytes() == wanted.tobytes()
 
 
 @pytest.mark.parametrize("numbers", [(1.5, None), (None, 0), (0, None)], ids=str)

@@ -27,11 +27,11 @@ def _sigmoid(xp: Any, x: Any) -> Any:
 
 def _softplus(xp: Any, x: Any) -> Any:
     small = in_place(xp.exp, in_place(xp.negative, xp.abs(x)))
-    return _sum_of_fresh(in_place(xp.log1p, small), at_least(xp, x, 0))
+    return _sum_of_fresh(float32.log1p(xp, small), at_least(xp, x, 0))
 
 
 def _elu(xp: Any, x: Any) -> Any:
-    return _sum_of_fresh(at_least(xp, x, 0), in_place(xp.expm1, at_most(xp, x, 0)))
+    return _sum_of_fresh(at_least(xp, x, 0), float32.expm1_below(xp, at_most(xp, x, 0)))
 
 
 def _sum_of_fresh(x: Any, y: Any) -> Any:
@@ -45,7 +45,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def _selu(xp: Any, x: Any) -> Any:
-    above, below = at_least(xp, x, 0), in_place(xp.expm1, at_most(xp, x, 0))
+    above, below = at_least(xp, x, 0), float32.expm1_below(xp, at_most(xp, x, 0))
     above *= _SELU_SCALE
     below *= _SELU_SCALE * _SELU_ALPHA
     return _sum_of_fresh(above, below)

@@ -289,6 +289,130 @@ def _trigamma(x: Any) -> Any:
     return out
 
 
+def _with_sign(out: Any, x: Any) -> Any:
+    """`out`, which has the sign of `x` but where it is 0, with that sign."""
+    bits = out.view(np.uint32)
+    bits |= x.view(np.uint32) & _SIGN
+    return out
+
+
+_E = np.exp(np.ones(64, np.float32))[0]  # as NumPy computes it in an array
+
+
+def _expm1_below(x: Any) -> Any:
+    """2 t / (1 - t) for the hyperbolic tangent t of x / 2: exact to the last digits for small
+    numbers too, and only where x is not large, as 1 - t is then.
+    """
+    out = x * 0.5
+    np.tanh(out, out=out)
+    below = 1 - out
+    out += out
+    out /= below
+    return out
+
+
+def _expm1(x: Any) -> Any:
+    """Up to 1 by the tangent, from there on by what the exponential adds."""
+    out = _expm1_below(np.clip(x, -math.inf, 1))
+    above = np.clip(x, 1, math.inf)
+    np.exp(above, out=above)
+    above -= _E
+    out += above
+    return _with_sign(out, x)
+
+
+def _log1p(x: Any) -> Any:
+    """The logarithm of 1 + x, and what its rounding has lost, to first order."""
+    whole = x + 1
+    lost = whole - 1
+    np.subtract(x, lost, out=lost)
+    lost /= whole
+    out = np.log(whole, out=whole)
+    out += lost
+    places = np.flatnonzero(~np.isfinite(out))
+    if places.size:
+        out[places] = np.log1p(x[places])
+    return _with_sign(out, x)
+
+
+def _arctanh(x: Any) -> Any:
+    size = np.abs(x)
+    rest = 1 - size
+    size += size
+    size /= rest
+    out = _log1p(size)
+    out *= 0.5
+    return _with_sign(out, x)
+
+
+def _twice_arctan(t: Any) -> Any:
+    """2 atan(t) for t from -1 to 1.
+
+    The angle of the point (b, a) is twice that of (b + hypot(a, b), a), which is never above 45
+    degrees.
+    """
+    out = quotient(t * t, fits.ATAN)
+    out *= t
+    out += out
+    return out
+
+
+def _arctan(x: Any) -> Any:
+    x = np.clip(x, -1e9, 1e9)  # from there on it is a right angle
+    below = x * x
+    below += 1
+    np.sqrt(below, out=below)
+    below += 1
+    return _twice_arctan(np.divide(x, below, out=below))
+
+
+def _arcsin(x: Any) -> Any:
+    below = 1 - x
+    below *= x + 1
+    np.sqrt(below, out=below)
+    below += 1
+    return _twice_arctan(np.divide(x, below, out=below))
+
+
+def _arccos(x: Any) -> Any:
+    below = np.sqrt(x + 1)
+    below += _SQRT_TWO
+    above = 1 - x
+    np.sqrt(above, out=above)
+    above /= below
+    out = _twice_arctan(above)
+    out += out
+    return out
+
+
+def elementary(name: str, own: Function | None = None) -> Callable[..., Any]:
+    """The kernel of this name in NumPy; where that takes one element at a time, of the functions
+    here (or `own`).
+    """
+    function = own or ELEMENTARY[name]
+
+    def kernel(xp: Any, x: Any) -> Any:
+        if xp is np and serves(x) and numpy_is_slow(name):
+            return in_blocks(function, x)
+        return getattr(xp, name)(x)
+
+    return kernel
+
+
+ELEMENTARY: dict[str, Function] = {
+    "expm1": _expm1,
+    "log1p": _log1p,
+    "arctanh": _arctanh,
+    "arctan": _arctan,
+    "arcsin": _arcsin,
+    "arccos": _arccos,
+}
+"""By their names in NumPy."""
+
+expm1, log1p = elementary("expm1"), elementary("log1p")
+expm1_below = elementary("expm1", _expm1_below)
+"""Of numbers that are not above 1."""
+
 FUNCTIONS: dict[str, Function] = {
     "erf": _erf,
     "erfc": _erfc,

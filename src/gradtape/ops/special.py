@@ -134,7 +134,7 @@ spence = unary("spence", scipy_kernel("spence"), lambda g, x: -g * log_ratio(x, 
 xlog1py = binary(
     "xlog1py",
     lambda xp, x, y: keep_array(
-        xp, x * xp.log1p(xp.asarray(y, dtype=xp.result_type(x, y))), xp.not_equal(x, 0)
+        xp, x * float32.log1p(xp, xp.asarray(y, dtype=xp.result_type(x, y))), xp.not_equal(x, 0)
     )[()],
     lambda g, x, y: g * xlog1py(one_unless_zero(x), y),
     lambda g, x, y: g * xdivy(x, y + 1),

@@ -32,6 +32,7 @@ WITHOUT_DERIVATIVE = {
             "argmax",
             "argmin",
             "argsort",
+            "top_indices",
             "bitcast",
             "bitwise_and",
             "bitwise_not",

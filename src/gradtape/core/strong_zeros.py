@@ -37,6 +37,10 @@ def has_nan(array: Any) -> bool:
     if array.ndim:
         if array.dtype.char not in "fdFD":
             return bool(np.isnan(array).any())
+        if not array.flags.c_contiguous:
+            # A transposed array as it lies in memory, of which `vdot` makes no copy.
+            strides = array.strides
+            array = array.transpose(sorted(range(array.ndim), key=lambda i: -strides[i]))
         array = np.vdot(array, array)
     return bool(array != array)  # noqa: PLR0124 - true of NaN alone
 

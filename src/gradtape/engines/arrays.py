@@ -88,6 +88,22 @@ def in_place(function: Any, array: Any) -> Any:
     return function(array, out=array) if type(array) is np.ndarray else function(array)
 
 
+def at_least(xp: Any, x: Any, number: float) -> Any:
+    """The maximum of `x` and a number that is not NaN: of NumPy's functions, `clip` computes it in
+    vectors, three to five times as fast as `maximum`.
+    """
+    if type(x) is np.ndarray and x.size >= _LARGE and x.dtype.char in "fd":
+        return np.clip(x, number, math.inf)
+    return xp.maximum(x, number)
+
+
+def at_most(xp: Any, x: Any, number: float) -> Any:
+    """The same for the minimum."""
+    if type(x) is np.ndarray and x.size >= _LARGE and x.dtype.char in "fd":
+        return np.clip(x, -math.inf, number)
+    return xp.minimum(x, number)
+
+
 def sum_last_axis(array: Any) -> Any:
     """The sums over the last axis, which is kept with length 1, or None where NumPy's own sum is as
     fast or more accurate: for few or long rows.

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.arrays import in_place, sum_last_axis
-from gradtape.ops import batching
-from gradtape.ops.arithmetic import absolute, less, minimum, square, times
-from gradtape.ops.broadcasting import broadcast_to
+from gradtape.engines.arrays import at_least, at_most, in_place, sum_last_axis
+from gradtape.ops import batching, float32
+from gradtape.ops.arithmetic import absolute, less, square, times
+from gradtape.ops.broadcasting import broadcast_to, cast
 from gradtape.ops.declare import op, unary
 from gradtape.ops.elementary import exp, tanh
 from gradtape.ops.jets import Index, JetCall, Partials, chain_rule, minus, same_shape, square_rule
 from gradtape.ops.reductions import partials_of_softmax, reduce_sum
-from gradtape.ops.selection import drop, keep, keep_array, zeros_like
+from gradtape.ops.selection import keep_array, where_array, zeros_like
 
 
 def _sigmoid(xp: Any, x: Any) -> Any:
@@ -26,11 +26,18 @@ def _sigmoid(xp: Any, x: Any) -> Any:
 
 
 def _softplus(xp: Any, x: Any) -> Any:
-    return xp.log1p(xp.exp(-xp.abs(x))) + xp.maximum(x, 0)
+    small = in_place(xp.exp, in_place(xp.negative, xp.abs(x)))
+    return _sum_of_fresh(float32.log1p(xp, small), at_least(xp, x, 0))
 
 
 def _elu(xp: Any, x: Any) -> Any:
-    return xp.maximum(x, 0) + xp.expm1(xp.minimum(x, 0))
+    return _sum_of_fresh(at_least(xp, x, 0), float32.expm1_below(xp, at_most(xp, x, 0)))
+
+
+def _sum_of_fresh(x: Any, y: Any) -> Any:
+    """The sum of two arrays that nothing else holds, in the place of the first."""
+    x += y
+    return x
 
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -38,7 +45,10 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def _selu(xp: Any, x: Any) -> Any:
-    return xp.maximum(x, 0) * _SELU_SCALE + xp.expm1(xp.minimum(x, 0)) * (_SELU_SCALE * _SELU_ALPHA)
+    above, below = at_least(xp, x, 0), float32.expm1_below(xp, at_most(xp, x, 0))
+    above *= _SELU_SCALE
+    below *= _SELU_SCALE * _SELU_ALPHA
+    return _sum_of_fresh(above, below)
 
 
 _GELU_CUBE = 0.044715
@@ -58,18 +68,28 @@ def _gelu_by_tanh_pull(g: Any, x: Any) -> Any:
     return g * ((t + 1 + (slope + slope * x * x * (3 * _GELU_CUBE)) * _GELU_SCALE) * 0.5)
 
 
-def _selu_pull(g: Any, out: Any) -> Any:
-    falls = less(out, 0)
-    return drop(g * _SELU_SCALE, falls) + keep(g * (out + _SELU_SCALE * _SELU_ALPHA), falls)
+def _selu_pull(g: Any, out: Any, x_dtype: Any) -> Any:
+    """Where `out` is negative, the slope is that much less than at the left of 0."""
+    left = cast(less(out, 0), dtype=x_dtype) * (_SELU_SCALE * _SELU_ALPHA - _SELU_SCALE)
+    return g * (left + _SELU_SCALE - relu(-out))
+
+
+def _leaky_relu(xp: Any, x: Any, *, alpha: float) -> Any:
+    below = at_most(xp, x, 0)
+    below *= alpha
+    return _sum_of_fresh(below, at_least(xp, x, 0))
 
 
 def _gate(xp: Any, y: Any, x: Any, *, high: float | None = None, slope: float = 0.0) -> Any:
     open_ = x > 0 if high is None else (x > 0) & (x < high)
-    passed = keep_array(xp, y, open_)
-    return passed + keep_array(xp, y * slope, ~open_) if slope else passed
+    if not slope:
+        return keep_array(xp, y, open_)
+    return y * where_array(xp, open_, y.dtype.type(1), y.dtype.type(slope))
 
 
 def _normal_cdf(xp: Any, x: Any) -> Any:
+    if float32.serves(x):
+        return float32.normal_cdf(x)
     from scipy.special import ndtr  # noqa: PLC0415 - scipy is loaded when a function first needs it
 
     return ndtr(x)
@@ -176,7 +196,7 @@ gate = op(
 )
 relu = unary(
     "relu",
-    lambda xp, x: xp.maximum(x, 0),
+    lambda xp, x: at_least(xp, x, 0),
     lambda g, out: gate(g, out),
     native=True,
     plain=True,
@@ -184,7 +204,7 @@ relu = unary(
 )
 relu6 = unary(
     "relu6",
-    lambda xp, x: xp.minimum(xp.maximum(x, 0), 6),
+    lambda xp, x: xp.clip(x, 0, 6),
     lambda g, out: gate(g, out, high=6),
     native=True,
     plain=True,
@@ -192,13 +212,13 @@ relu6 = unary(
 )
 leaky_relu = op(
     "leaky_relu",
-    lambda xp, x, *, alpha: xp.maximum(x, 0) + xp.minimum(x, 0) * alpha,
+    _leaky_relu,
     [lambda g, x, alpha: gate(g, x, slope=alpha)],
     elementwise=True,
     plain=True,
     selects=True,
 )
-elu = unary("elu", _elu, lambda g, out: g * (minimum(0, out) + 1), plain=True)
+elu = unary("elu", _elu, lambda g, out: g * (1 - relu(-out)), plain=True)
 selu = unary("selu", _selu, _selu_pull, plain=True)
 normal_cdf = unary(
     "normal_cdf",

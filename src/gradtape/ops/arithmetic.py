@@ -28,7 +28,7 @@ from gradtape.ops.jets import (
     square_rule,
     through,
 )
-from gradtape.ops.selection import drop, keep, zeros_like
+from gradtape.ops.selection import drop, keep, keep_array, zeros_like
 
 # A formula such as `g - g * out * out` stands for `g * (1 - out * out)` because NumPy takes half as
 # long again for an operation with a Python number.
@@ -188,13 +188,13 @@ divide = binary(
 )
 divide_no_nan = binary(
     "divide_no_nan",
-    lambda xp, x, y: xp.where(xp.equal(y, 0), 0, x / y)[()],
+    lambda xp, x, y: keep_array(xp, x / y, xp.not_equal(y, 0))[()],
     lambda g, y: divide_no_nan(g, y),
     lambda g, y, out: -divide_no_nan(g * out, y),
 )
 multiply_no_nan = binary(
     "multiply_no_nan",
-    lambda xp, x, y: xp.where(xp.equal(y, 0), 0, x * y)[()],
+    lambda xp, x, y: keep_array(xp, x * y, xp.not_equal(y, 0))[()],
     lambda g, y: multiply_no_nan(g, y),
     lambda g, x: multiply_no_nan(x, g),
 )

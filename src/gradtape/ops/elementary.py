@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.core.tensor import Tensor
+from gradtape.ops import float32
 from gradtape.ops.arithmetic import BY_ZERO, greater, not_equal
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import binary, unary
@@ -23,7 +24,7 @@ from gradtape.ops.jets import (
     scaled,
     square_rule,
 )
-from gradtape.ops.selection import ones_like, where, zeros_like
+from gradtape.ops.selection import keep_array, ones_like, where, zeros_like
 
 
 def _pow_dx(g: Any, x: Any, y: Any) -> Any:
@@ -226,12 +227,13 @@ power = binary(
 )
 
 exp = unary("exp", "exp", lambda g, out: g * out, jet=_exp_jet, when_not_finite=_EXP)
-expm1 = unary("expm1", "expm1", lambda g, out: g * out + g, when_not_finite=_EXP)
+expm1 = unary("expm1", float32.expm1, lambda g, out: g * out + g, plain=True, when_not_finite=_EXP)
 log = unary("log", "log", lambda g, x: g / x, jet=_log_jet, when_not_finite=_LOG)
 log1p = unary(
     "log1p",
-    "log1p",
+    float32.log1p,
     lambda g, x: g / (x + 1),
+    plain=True,
     when_not_finite=_LOG1P,
 )
 sqrt = unary("sqrt", "sqrt", lambda g, out: g / (out + out), jet=_sqrt_jet, when_not_finite=_SQRT)
@@ -255,9 +257,21 @@ sin = unary("sin", "sin", lambda g, x: g * cos(x), jet=lambda step: _sine_and_co
 cos = unary("cos", "cos", lambda g, x: -g * sin(x), jet=lambda step: _sine_and_cosine(step)[1])
 tan = unary("tan", "tan", lambda g, out: g + g * out * out)
 tanh = unary("tanh", "tanh", lambda g, out: g - g * out * out, jet=_tanh_jet)
-asin = unary("asin", "arcsin", lambda g, x: g / _sqrt_one_minus_square(x), when_not_finite=_ARC)
-acos = unary("acos", "arccos", lambda g, x: -g / _sqrt_one_minus_square(x), when_not_finite=_ARC)
-atan = unary("atan", "arctan", lambda g, x: g / (x * x + 1))
+asin = unary(
+    "asin",
+    float32.elementary("arcsin"),
+    lambda g, x: g / _sqrt_one_minus_square(x),
+    plain=True,
+    when_not_finite=_ARC,
+)
+acos = unary(
+    "acos",
+    float32.elementary("arccos"),
+    lambda g, x: -g / _sqrt_one_minus_square(x),
+    plain=True,
+    when_not_finite=_ARC,
+)
+atan = unary("atan", float32.elementary("arctan"), lambda g, x: g / (x * x + 1), plain=True)
 # The angle of the point (y, x): the argument that mathematics, and the public function, call `y`
 # comes first.
 atan2 = binary(
@@ -279,16 +293,17 @@ acosh = unary(
 )
 atanh = unary(
     "atanh",
-    "arctanh",
+    float32.elementary("arctanh"),
     lambda g, x: g / (1 - x * x),
+    plain=True,
     when_not_finite=_ATANH,
 )
 
 # Both are 0 where x is 0, whatever y is, and so are their derivatives.
 xlogy = binary(
     "xlogy",
-    lambda xp, x, y: xp.where(
-        xp.equal(x, 0), 0, x * xp.log(xp.asarray(y, dtype=xp.result_type(x, y)))
+    lambda xp, x, y: keep_array(
+        xp, x * xp.log(xp.asarray(y, dtype=xp.result_type(x, y))), xp.not_equal(x, 0)
     )[()],
     lambda g, x, y: g * xlogy(one_unless_zero(x), y),
     lambda g, x, y: g * xdivy(x, y),
@@ -296,7 +311,7 @@ xlogy = binary(
 )
 xdivy = binary(
     "xdivy",
-    lambda xp, x, y: xp.where(xp.equal(x, 0), 0, x / y)[()],
+    lambda xp, x, y: keep_array(xp, x / y, xp.not_equal(x, 0))[()],
     lambda g, x, y: g * xdivy(one_unless_zero(x), y),
     lambda g, y, out: -g * xdivy(out, y),
     when_not_finite=BY_ZERO,

@@ -24,16 +24,55 @@ from gradtape.ops.shaping import Shape, concat, getitem, reshape, transpose
 def _segmented(of: Any, x: Any, ids: Any, size: int, empty: Any) -> Any:
     """`of` is a ufunc; a segment without rows gets `empty`."""
     _check(ids, size)
-    out = np.full((size, *x.shape[1:]), empty, x.dtype)
+    order = None
     if (ids[1:] < ids[:-1]).any():
-        order = np.argsort(ids, kind="stable")
-        x, ids = x[order], ids[order]
+        if of is np.add and x.ndim == 1 and x.dtype.char in "fd":
+            return _sums(x, ids, size)
+        # Numbers of 16 bits are sorted by their digits, several times as fast as others.
+        few = np.maximum(ids, -1).astype(np.int16) if size <= 2**15 else ids
+        order = np.argsort(few, kind="stable")
+        ids = ids[order]
+    out = np.full((size, *x.shape[1:]), empty, x.dtype)
     start = np.searchsorted(ids, 0)
-    x, ids = x[start:], ids[start:]
-    if x.size:
+    ids = ids[start:]
+    if ids.size and x.size:
         firsts = np.flatnonzero(np.concatenate([np.ones(1, bool), ids[1:] != ids[:-1]]))
-        out[ids[firsts]] = of.reduceat(x, firsts, axis=0, dtype=x.dtype)
+        counts = np.diff(firsts, append=len(ids))
+        if counts.max() <= x.size // _PAYS:
+            rows = np.arange(start, len(x)) if order is None else order[start:]
+            _in_rounds(of, x, rows, firsts, counts, out, ids[firsts])
+        else:
+            x = x[start:] if order is None else x[order[start:]]
+            out[ids[firsts]] = of.reduceat(x, firsts, axis=0, dtype=x.dtype)
     return out
+
+
+def _sums(x: Any, ids: Any, size: int) -> Any:
+    """Sums of numbers, which NumPy adds up in double precision."""
+    if ids.min() < 0:
+        x, ids = x[ids >= 0], ids[ids >= 0]
+    return np.bincount(ids, x, size).astype(x.dtype)
+
+
+_PAYS = 4096  # elements for each round
+
+
+def _in_rounds(
+    of: Any, x: Any, rows: Any, firsts: Any, counts: Any, out: Any, segments: Any
+) -> None:
+    """All first rows of the segments, then all second ones, and so on: several times as fast as
+    NumPy's `reduceat`, which goes through a segment one column at a time.
+
+    The longest segments stand first, so that those that still have rows are always in front.
+    """
+    longest_first = np.argsort(-counts, kind="stable")
+    firsts, counts = firsts[longest_first], counts[longest_first]
+    found = x.take(rows[firsts], 0)
+    left = np.searchsorted(-counts, -np.arange(1, counts[0]), side="left")
+    for number, many in enumerate(left.tolist(), 1):
+        part = found[:many]
+        of(part, x.take(rows[firsts[:many] + number], 0), out=part, dtype=x.dtype)
+    out[segments[longest_first]] = found
 
 
 def _segmented_on_xla(xp: Any, of: str, x: Any, ids: Any, size: int, start: Any, empty: Any) -> Any:

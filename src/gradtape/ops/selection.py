@@ -27,6 +27,36 @@ def keep_array(xp: Any, x: Any, condition: Any) -> Any:
     return np.multiply(x.view(bits), condition, dtype=bits).view(x.dtype)
 
 
+_LARGE = 4096  # conditions, for which NumPy's own takes longer than the calls here
+
+
+def where_array(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+    """`x` where the condition holds, else `y`: large arrays on NumPy by their bits, see
+    `keep_array`.
+    """
+    if xp is np and type(condition) is np.ndarray and condition.size >= _LARGE:
+        dtype = getattr(x if hasattr(x, "dtype") else y, "dtype", None)
+        bits = None if dtype is None or dtype.hasobject else _BITS.get(dtype.itemsize)
+        if bits is not None and condition.dtype == bool and _fits(x, dtype) and _fits(y, dtype):
+            kept, other = (np.asarray(value, dtype).view(bits) for value in (x, y))
+            mask = condition.astype(bits)
+            np.negative(mask, out=mask)  # all bits of what is kept
+            difference = kept ^ other
+            if difference.shape == mask.shape:
+                difference &= mask
+            else:
+                difference = difference & mask
+            return np.bitwise_xor(difference, other, out=difference).view(dtype)
+    return xp.where(condition, x, y)
+
+
+def _fits(value: Any, dtype: Any) -> bool:
+    """Whether NumPy would take a value as one of this dtype beside another one."""
+    return getattr(value, "dtype", None) is dtype or (
+        type(value) in (int, float) and dtype.kind == "f"
+    )
+
+
 keep = op(
     "keep",
     keep_array,
@@ -64,7 +94,7 @@ def _where_jet(step: jets.JetCall) -> jets.Partials:
 
 where = op(
     "where",
-    lambda xp, condition, x, y: xp.where(condition, x, y),
+    where_array,
     [
         None,
         lambda g, condition, x_shape: sum_to_shape(keep(g, condition), shape=x_shape),

@@ -2,7 +2,8 @@
 number.
 
 The kernels of this family are scipy's, which are compiled for NumPy arrays; scipy is loaded when
-one of them first runs. On XLA they are replaced by those of `special_on_xla`.
+one of them first runs. Large float32 arrays have faster ones in `float32`. On XLA they are replaced
+by those of `special_on_xla`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from gradtape.engines.engine import host_kernel, is_xla
-from gradtape.ops import special_on_xla
+from gradtape.ops import float32, special_on_xla
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.elementary import cos, exp, one_unless_zero, sin, xdivy
-from gradtape.ops.selection import zeros_like
+from gradtape.ops.selection import keep_array, zeros_like
 
 
 @cache
@@ -30,12 +31,15 @@ def scipy_special() -> Any:
 
 
 def scipy_kernel(name: str) -> Callable[..., Any]:
-    """The kernel that is the function of this name in `scipy.special`;
-    what XLA does not have is called on the host.
+    """The kernel that is the function of this name in `scipy.special`; large float32 arrays are
+    computed by `float32`, and what XLA does not have is called on the host.
     """
+    of_float32 = float32.FUNCTIONS.get(name)
 
     def kernel(xp: Any, *args: Any) -> Any:
         if xp is np:
+            if of_float32 is not None and float32.serves(args[0]):
+                return float32.in_blocks(of_float32, args[0])
             return getattr(scipy_special(), name)(*same_dtype(args))
         own = special_on_xla.FUNCTIONS.get(name)
         return host_kernel(partial(kernel, np))(*args) if own is None else own(xp, *args)
@@ -129,8 +133,8 @@ spence = unary("spence", scipy_kernel("spence"), lambda g, x: -g * log_ratio(x, 
 # It is 0 where x is 0, whatever y is, and so are its derivatives.
 xlog1py = binary(
     "xlog1py",
-    lambda xp, x, y: xp.where(
-        xp.equal(x, 0), 0, x * xp.log1p(xp.asarray(y, dtype=xp.result_type(x, y)))
+    lambda xp, x, y: keep_array(
+        xp, x * float32.log1p(xp, xp.asarray(y, dtype=xp.result_type(x, y))), xp.not_equal(x, 0)
     )[()],
     lambda g, x, y: g * xlog1py(one_unless_zero(x), y),
     lambda g, x, y: g * xdivy(x, y + 1),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.ops import float32
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.special import same_dtype, scipy_kernel, scipy_special
 
@@ -20,6 +21,8 @@ def _lgamma(xp: Any, x: Any) -> Any:
 
 def _digamma(xp: Any, x: Any) -> Any:
     """NaN at the poles, which have no sign of their own."""
+    if xp is np and float32.serves(x):
+        return float32.digamma(x)
     return xp.where((x <= 0) & (xp.floor(x) == x), np.nan, _digamma_of_scipy(xp, x))[()]
 
 
@@ -35,6 +38,8 @@ def psi(xp: Any, order: int, x: Any) -> Any:
 def _polygamma(xp: Any, x: Any, y: Any) -> Any:
     """The derivative of order x of the digamma function at y; NaN where x is no order."""
     order, at = same_dtype((x, y))
+    if xp is np and not order.ndim and order == 1 and float32.serves(at):
+        return float32.trigamma(at)
     wide = order.astype(np.float64)
     factor = xp.where(wide % 2 == 0, -1.0, 1.0) * _gamma(xp, wide + 1)
     higher = xp.where(

@@ -14,7 +14,7 @@ from gradtape.errors import invalid_argument
 from gradtape.ops import ordering
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.indexing import take
-from gradtape.ops.shaping import getitem, transpose
+from gradtape.ops.shaping import transpose
 from gradtape.published import published
 
 _INT32 = np.dtype(np.int32)
@@ -87,7 +87,7 @@ def top_k(
             f"top_k: input of shape {x.shape} has fewer than k={count} elements in its last axis: "
             "choose a smaller k."
         )
-    indices = getitem(ordering.argsort(x, descending=True), key=(..., slice(0, count)))
+    indices = ordering.top_indices(x, count=count)
     return TopK(_picked(x, indices), cast(indices, dtype=numpy_dtype(index_type)))
 
 

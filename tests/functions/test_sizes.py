@@ -562,4 +562,4 @@ def test_steps_of_a_loop_count_as_often_as_they_run():
 
 
 def test_a_program_without_work_never_pays():
-    assert Worth(0, 0.0, 0.0, frozenset()).pays_in_call() > 1000
+    assert Worth(0, 0.0, 0.0, frozenset()).pays_in_call() >= 1000

@@ -9,7 +9,6 @@ import pytest
 
 import gradtape as tf
 from gradtape.functions.sizes import FEW
-from gradtape.functions.worth import Worth
 
 OPEN = [tf.TensorSpec([None, 3])]
 HOW = {
@@ -533,33 +532,3 @@ def test_a_few_sizes_are_not_worth_a_word(caplog):
         for n in (1, 2, 3, 4, 1, 2, 3, 4):
             f(tf.ones([n, 3]))
     assert not caplog.records
-
-
-# The estimate
-
-
-def program_of(function, *shapes):
-    f = tf.function(function)
-    return f.get_concrete_function(*[tf.TensorSpec(shape) for shape in shapes])
-
-
-def test_large_arrays_pay_earlier_than_small_ones():
-    small, large = [
-        program_of(lambda x: tf.tanh(x) * 2.0 + 1.0, [n]).worth().pays_in_call()
-        for n in (10, 10**8)
-    ]
-    assert large <= 2 < small
-
-
-def test_steps_of_a_loop_count_as_often_as_they_run():
-    short, long = [
-        program_of(lambda x: tf.scan(lambda s, row: tf.sin(s * row), x), [n, 2]).worth()
-        for n in (10, 1000)
-    ]
-    assert short.equations == long.equations
-    assert 50 * short.steps < long.steps < 200 * short.steps
-    assert long.pays_in_call() < short.pays_in_call()
-
-
-def test_a_program_without_work_never_pays():
-    assert Worth(0, 0.0, 0.0, frozenset()).pays_in_call() >= 1000

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from benchmarks import (
     aims,
+    changing_shapes,
     clang,
     data,
     document,
@@ -96,6 +97,7 @@ def main() -> None:
     if not quick:
         document.write(results)
     data.main()
+    changing_shapes.main()
     print(f"{results.seconds:.0f} seconds")
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+import gradtape as tf
 from gradtape.engines.xla.loading import load
 
 
@@ -19,3 +20,11 @@ def all_bits_of_float32():
     jax.config.update("jax_default_matmul_precision", "highest")
     yield
     jax.config.update("jax_default_matmul_precision", before)
+
+
+@pytest.fixture
+def every_shape_is_compiled():
+    """For tests of what happens when a shape is compiled, or traced."""
+    tf.config.set_compile_every_shape(True)
+    yield
+    tf.config.set_compile_every_shape(False)

@@ -21,6 +21,7 @@ def counts(function, *calls):
     return found
 
 
+@pytest.mark.usefixtures("every_shape_is_compiled")
 def test_a_signature_is_one_kind():
     seen = []
     f = tf.function(
@@ -115,6 +116,7 @@ def messages(caplog, function, sizes):
     return [record.getMessage() for record in caplog.records]
 
 
+@pytest.mark.usefixtures("every_shape_is_compiled")
 def test_many_sizes_warn_of_compiling(caplog):
     f = tf.function(lambda x: x + 1.0, input_signature=[tf.TensorSpec([None])])
     found = messages(caplog, f, range(1, 9))

@@ -13,7 +13,7 @@ import gradtape as tf
 
 
 @pytest.fixture
-def limit():
+def limit(every_shape_is_compiled):
     before = tf.config.get_programs_per_function()
     tf.config.set_programs_per_function(4)
     yield 4

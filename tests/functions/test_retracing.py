@@ -141,6 +141,7 @@ def under_a_tape(f, watched, *arguments):
     return tape.gradient(y, watched)
 
 
+@pytest.mark.usefixtures("every_shape_is_compiled")
 def test_a_tensor_that_is_an_input_is_one_for_all_kinds_of_arguments(caplog):
     runs, c = [], tf.constant(2.0)
 

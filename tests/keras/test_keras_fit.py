@@ -391,3 +391,51 @@ def test_what_predict_tells_callbacks():
     callback.on_predict_batch_end = lambda batch, logs: shapes.append(logs["outputs"].shape)
     linear().predict(X, batch_size=8, verbose=0, callbacks=[callback])
     assert shapes == [(8, 1), (8, 1), (4, 1)]
+
+
+# Batches of many shapes
+
+
+def batches_of_all_lengths(count):
+    rng = np.random.default_rng(0)
+    for length in range(3, 3 + count):
+        size = 4 + length % 3
+        words = rng.integers(1, 20, (size, length)).astype(np.int32)
+        yield words, rng.integers(0, 2, size).astype(np.float32)
+
+
+def trained_on_all_lengths(**options):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential(
+        [
+            layers.Embedding(20, 8),
+            layers.LSTM(6, return_sequences=True),
+            layers.Conv1D(4, 3, padding="same", activation="relu"),
+            layers.BatchNormalization(),
+            layers.GlobalAveragePooling1D(),
+            layers.Dense(1),
+        ]
+    )
+    model.build((None, None))
+    loss = keras.losses.BinaryCrossentropy(from_logits=True)
+    model.compile("adam", loss, metrics=["accuracy"], **options)
+    logs = model.fit(batches_of_all_lengths(12), steps_per_epoch=12, verbose=0, shuffle=False)
+    predicted = [model.predict(x, batch_size=3, verbose=0) for x, _ in batches_of_all_lengths(7)]
+    return [*model.get_weights(), *predicted, np.array(list(logs.history.values()))]
+
+
+def test_batches_of_many_shapes_train_as_in_eager_code():
+    for a, b in zip(
+        trained_on_all_lengths(), trained_on_all_lengths(run_eagerly=True), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4)
+
+
+def test_many_predictions_of_other_lengths_are_as_in_eager_code():
+    model = keras.Sequential([layers.Dense(4, activation="tanh"), layers.LayerNormalization()])
+    model.build((None, None, 5))
+    for length in range(1, 12):
+        x = np.random.default_rng(length).normal(size=(3, length, 5)).astype(np.float32)
+        expected = model(x).numpy()
+        for _ in range(2):
+            np.testing.assert_allclose(model.predict(x, verbose=0), expected, rtol=1e-4, atol=1e-5)

@@ -15,6 +15,7 @@ class Settings:
     inter_op_threads: int = 0
     short_tracebacks: bool = True
     programs_per_function: int = 128
+    compile_every_shape: bool = False
     hints: bool = True
 
 

@@ -80,7 +80,7 @@ class ThreadState:
     __slots__ = (
         "_run_walk", "around_call", "around_walk", "checker", "device", "draws", "levels",
         "observers", "op_by_op", "pushers", "quiet_run", "recorders", "run", "run_on_xla",
-        "same_draws", "scope", "tensor", "trace", "walking", "watch", "where",
+        "same_draws", "scope", "tensor", "trace", "waits", "walking", "watch", "where",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -103,6 +103,7 @@ class ThreadState:
         self.draws: Any = None
         # How a call that is looked into runs again: see `functions.rerun`.
         self.op_by_op: str | None = None
+        self.waits = False  # whether a function runs op by op because its sizes are new
         self.same_draws = False  # whether all examples of a batch share what is drawn
         self.device: Any = None  # the place that is named around
         # What makes a Tensor of an array that `run` has given.

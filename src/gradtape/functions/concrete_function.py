@@ -13,6 +13,7 @@ import numpy as np
 from gradtape import nest
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
+from gradtape.core.unchanged import Unwritten
 from gradtape.core.variable import Variable
 from gradtape.core.writing import writing
 from gradtape.core.xla.beyond import UnforeseenError
@@ -38,12 +39,13 @@ from gradtape.engines.xla.loading import check_process
 from gradtape.functions.call_rule import RunEagerly
 from gradtape.functions.concrete_calls import arguments_of_call
 from gradtape.functions.described import Described, spec_or_itself
-from gradtape.functions.eager import run_eagerly
+from gradtape.functions.eager import run_eagerly, waiting
 from gradtape.functions.program import Program
 from gradtape.functions.reach import seen_by
 from gradtape.functions.results import packer, planned
 from gradtape.functions.shortcut import NOT_RUN, Shortcut, shortcut_of
 from gradtape.functions.signature import Arguments, Parameters
+from gradtape.functions.worth import Worth
 
 if TYPE_CHECKING:
     from gradtape.functions.function import Function
@@ -55,6 +57,7 @@ class ConcreteFunction(Described):
     """A function traced for one kind of arguments."""
 
     runs_eagerly = False
+    is_waiting = False  # whether it runs op by op until compiling it pays
 
     def __init__(
         self,
@@ -75,7 +78,7 @@ class ConcreteFunction(Described):
         self.made: set[int] = set()
         specs = [(tuple(spec.shape), spec.dtype) for spec in map(_spec, arguments.tensors)]
         self.program = Program(self.name, self._body, specs, outside=inputs, constants=constants)
-        self.program.must_compile = function.must_compile
+        self.program.must_compile = self.program.is_insisted_on = function.must_compile
         variables = arguments.variables
         seen = (
             seen_by(function.python_function, variables) if variables else set()
@@ -243,6 +246,23 @@ class ConcreteFunction(Described):
             return self._pack(self._in_turn(self._recorded, arguments))
         except RunEagerly as asked:
             return run_eagerly(self._function, arguments, asked.reason)
+
+    def call_while_waiting(self, arguments: Arguments) -> Any:
+        """The same on gradtape's own ops, from the list of calls that was traced."""
+        variables = arguments.variables
+        taken = [v if number is None else variables[number] for v, number in self._taken]
+        changed = [v if number is None else variables[number] for v, number in self._written]
+        with waiting(), Unwritten() as call:
+            values = [v.tensor() if isinstance(v, Variable) else v for v in taken]
+            outputs, written = self.program.again([*arguments.tensors, *values])
+            for variable, value in zip(changed, written, strict=True):
+                variable.assign(value, read_value=False)
+            call.are_final = True
+        return self._pack(outputs)
+
+    def worth(self) -> Worth | None:
+        """What compiling it takes and saves; None if there is nothing to compile."""
+        return self.program.worth()
 
     def quick(self, args: Sequence[Tensor]) -> Any:
         """The same when no argument is a Variable that it uses, and nothing records."""

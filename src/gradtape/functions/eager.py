@@ -1,15 +1,20 @@
-"""Functions that XLA cannot compile: they run as eager Python, as one call.
+"""Functions that XLA cannot compile, or for which that would not pay yet: they run as eager Python,
+as one call.
 
 XLA needs known shapes. A function with other shapes runs as eager code, while the functions that it
 calls are compiled as before. If it fails, the Variables get back the values from before the call.
+So does a function that is called with a size that is new, and the functions that it calls.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradtape import nest
+from gradtape.blocks import block
 from gradtape.core.messages import log_warning
+from gradtape.core.thread import here
 from gradtape.core.unchanged import Unwritten
 from gradtape.core.xla.trace import NotTracedError
 from gradtape.functions.autograph.marks import NeedsConversion, needing_conversion
@@ -29,6 +34,32 @@ def run_eagerly(
     if not function.said_why:
         function.said_why = True
         log_warning("%s runs op by op, without XLA, because of %s", function._name, why)
+    return _run_either_way(function, arguments, str(why), call)
+
+
+def run_while_waiting(function: Function, arguments: Arguments) -> Any:
+    """The result of the Python function for a size that is not worth a program yet."""
+    with waiting():
+        return _run_either_way(function, arguments, _NEW_SIZE, None)
+
+
+@block
+def waiting() -> Iterator[None]:
+    """A call of a function for a size that is not worth a program yet."""
+    state = here.state
+    before, state.waits = state.waits, True
+    try:
+        yield
+    finally:
+        state.waits = before
+
+
+_NEW_SIZE = "a size of its arguments that is new."
+
+
+def _run_either_way(
+    function: Function, arguments: Arguments, why: str, call: Unwritten | None
+) -> Any:
     if not function.runs_converted:
         try:
             return _run(function, arguments, why, call or Unwritten())
@@ -37,7 +68,7 @@ def run_eagerly(
     return _run(function, arguments, why, call or Unwritten())
 
 
-def _run(function: Function, arguments: Arguments, why: NotCompiled, call: Unwritten) -> Any:
+def _run(function: Function, arguments: Arguments, why: str, call: Unwritten) -> Any:
     """The Python function as it is, which is faster, unless AutoGraph has to bound its loops."""
     args, kwargs = arguments.rebuilt(arguments.tensors)
     converted = function.runs_converted

@@ -100,3 +100,6 @@ class EagerFunction(ConcreteFunction):
 
     def forget(self) -> None:
         """There is nothing compiled."""
+
+    def worth(self) -> None:
+        """There is nothing to compile."""

@@ -16,19 +16,21 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.location import Location, locate
+from gradtape.core.messages import log_warning
 from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.beyond import UnforeseenError
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
-from gradtape.core.xla.trace import NeedsValues
+from gradtape.core.xla.trace import NeedsValues, NotTracedError
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.loading import check_process
 from gradtape.functions.autograph import to_trace
 from gradtape.functions.concrete_function import ConcreteFunction
 from gradtape.functions.constants import followed_constants, give_up, has_inputs, settled
 from gradtape.functions.copying import deepcopied, reduced
+from gradtape.functions.eager import run_while_waiting
 from gradtape.functions.eager_function import EagerFunction
 from gradtape.functions.kinds import Kinds
 from gradtape.functions.open_function import OpenFunction
@@ -43,6 +45,7 @@ from gradtape.functions.signature import (
     cast_to_signature,
     is_spec,
 )
+from gradtape.functions.sizes import FEW, Sizes, has_open_sizes, run_on_host
 from gradtape.functions.tracebacks import keep_users_frames
 from gradtape.shapes import TensorSpec
 
@@ -104,6 +107,10 @@ class Function:
         self._bound: dict[int, Function] = {}
         self._lock = threading.RLock()
         self._kinds = Kinds(declared=input_signature is not None, relaxes=reduce_retracing)
+        self.sizes = Sizes(
+            are_open=has_open_sizes(nest.flatten(self.input_signature or ())),
+            relaxes=reduce_retracing,
+        )
         # Arguments, with specs, that it has been asked for with open sizes.
         self.open_kinds: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
         self._retracing = Retracing(self._name)
@@ -165,9 +172,12 @@ class Function:
             concrete = None if arguments is None else self._concrete.get(arguments.key)
             if concrete is None or arguments is None or isinstance(concrete, EagerFunction):
                 return result
+            if concrete.is_waiting:
+                return result
             if len(arguments.tensors) == len(args):  # and no tensors of strings
                 self._quick[key] = concrete.quick, arguments.key
-                self._only = concrete.shortcut if len(self._concrete) == 1 else None
+                alone = len(self._concrete) == 1 and self.sizes.known(arguments.key) == 1
+                self._only = concrete.shortcut if alone else None
             return result
         except UnforeseenError as error:
             if not self.gives_up(error):
@@ -190,6 +200,10 @@ class Function:
         if here.state.checker is not None and not self._is_checked:
             return self.for_this_thread()._call(args, kwargs)
         arguments = self._arguments(args, kwargs)
+        result = self.called_while_waiting(arguments)
+        if result is not NOT_RUN:
+            self._retracing.note(False)
+            return result
         concrete = self._found_for(arguments)
         self._retracing.note(concrete is None)
         if concrete is None:
@@ -200,6 +214,10 @@ class Function:
                     raise ValueError(_CREATED_LATER.format(self._name)) from None
                 self._first_call_done = self.created_variables = self._kinds.add(arguments.key)
                 return self._as_python(self.converted(), args, kwargs)
+            self._first_call_done = True
+            result = self.called_first(arguments, concrete)
+            if result is not NOT_RUN:
+                return result
         self._first_call_done = True
         if (
             self._check_parity
@@ -210,6 +228,62 @@ class Function:
             concrete.check_parity(arguments)
             self._checked.add(arguments.key)
         return concrete.call(arguments)
+
+    def called_while_waiting(self, arguments: Arguments) -> Any:
+        """The result of a call for whose sizes compiling does not pay yet, on gradtape's own ops;
+        NOT_RUN if it is to run compiled.
+        """
+        concrete = self._concrete.get(arguments.key)
+        if (concrete is not None and not concrete.is_waiting) or not self._may_wait(arguments):
+            return NOT_RUN
+        if concrete is not None and concrete.found_for(arguments) is not concrete:
+            return NOT_RUN
+        if not self.sizes.waits(arguments.key):
+            if concrete is not None:
+                concrete.is_waiting = False
+            return NOT_RUN
+        if concrete is not None:
+            return concrete.call_while_waiting(arguments)
+        self._only = None
+        if not here.state.waits:
+            self._note_new_sizes(arguments)
+        try:
+            return run_while_waiting(self, arguments)
+        except NotTracedError:
+            self.sizes.must_trace = True
+        return NOT_RUN
+
+    def _may_wait(self, arguments: Arguments) -> bool:
+        """Whether a call may run op by op though XLA could run it."""
+        state = here.state
+        return (
+            not (settings.compile_every_shape or self.must_compile or self._check_parity)
+            and not (self._is_checked or state.trace is not None or state.levels)
+            and self._why_never is None
+            and run_on_host(arguments)
+        )
+
+    def called_first(self, arguments: Arguments, concrete: ConcreteFunction) -> Any:
+        """The same for a program that has just been traced, and is not compiled at once if sizes
+        are open.
+        """
+        begins = self.sizes.begin(arguments.key) and self._may_wait(arguments)
+        worth = concrete.worth() if begins else None
+        if worth is None or not worth.can_be_replayed():
+            return NOT_RUN
+        concrete.is_waiting = True
+        return self.called_while_waiting(arguments)
+
+    def _note_new_sizes(self, arguments: Arguments) -> None:
+        """Counts a new kind as TensorFlow does, and says once in the log what changes."""
+        names = self._parameters.names()
+        known = self.sizes.known(arguments.key)
+        if self._kinds.add(arguments.key):
+            self._retracing.why = self._retracing.reasons(arguments, (), self._concrete, names)
+        if known > FEW and not self.sizes.said:
+            self.sizes.said = True
+            why = self._retracing.reasons(arguments, (), self._concrete, names)
+            log_warning(_NEW_SIZES, self._name, known, reasons_in_words(why))
 
     def gives_up(self, error: UnforeseenError) -> bool:
         """Whether it runs op by op from now on, because its programs cannot do what a call needs;
@@ -289,6 +363,7 @@ class Function:
                     key: quick for key, quick in self._quick.items() if quick[1] in self._concrete
                 }
             self._kinds.add(arguments.key)
+            self.sizes.traced(arguments.key, concrete)
             return concrete
 
     def _reasons(self, arguments: Arguments, followed: Sequence[Tensor]) -> list[str]:
@@ -443,6 +518,12 @@ class Function:
 _FOLLOWED = (
     "A tape or accumulator follows a Tensor that was a constant of this function's program: it is "
     "an input now, so that its value is not known while the function is traced."
+)
+_NEW_SIZES = (
+    "%s has been called with %s different shapes. XLA compiles for each of them, so new ones run "
+    "op by op, on NumPy, until compiling them pays. This time, %s. To run compiled, pad what is "
+    "passed to a few sizes; to compile every shape at once, pass jit_compile=True or call "
+    "gradtape.config.set_compile_every_shape(True)."
 )
 _CREATED_LATER = (
     "{}: a function may create Variables in its first call only. Create them outside, or once: `if "

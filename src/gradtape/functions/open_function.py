@@ -13,6 +13,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.functions.concrete_calls import arguments_of_call
 from gradtape.functions.described import Described
+from gradtape.functions.shortcut import NOT_RUN
 from gradtape.functions.signature import Arguments, Parameters
 from gradtape.shapes import TensorSpec
 
@@ -32,6 +33,7 @@ class OpenFunction(Described):
         self._function = function
         self._programs: dict[int, ConcreteFunction] = {}
         self.structured_input_signature = args, kwargs
+        function.sizes.are_open = True
         if function._kinds.add(Arguments(args, kwargs).key_with_open_sizes()):
             function.open_kinds.append((args, kwargs))
 
@@ -43,9 +45,14 @@ class OpenFunction(Described):
         arguments = arguments_of_call(
             self._function._parameters, args, kwargs, self.structured_input_signature, self.name
         )
-        program = self._function.for_this_thread()._traced_for(arguments)
+        function = self._function.for_this_thread()
+        result = function.called_while_waiting(arguments)
+        if result is not NOT_RUN:
+            return result
+        program = function._traced_for(arguments)
         self._programs[id(program)] = program
-        return program.call(arguments)
+        result = function.called_first(arguments, program)
+        return program.call(arguments) if result is NOT_RUN else result
 
     def written_variables(self) -> list[Variable]:
         return [v for program in self._programs.values() for v in program.written_variables()]

@@ -31,6 +31,7 @@ from gradtape.functions.reason import NotCompiled
 from gradtape.functions.replay import Replay
 from gradtape.functions.staging import Part, Spec
 from gradtape.functions.tracing import Tracing, WithGradient, has_gradient
+from gradtape.functions.worth import Worth
 from gradtape.transforms.vectorize import vmap
 
 Body = Callable[[list[Tensor]], list[Tensor]]
@@ -75,11 +76,13 @@ class Program:
         self._no_gradient: NotCompiled | None = None
         # Whether a call without a gradient is for the caller to run in another way.
         self.must_compile = False
+        self.is_insisted_on = False  # by the user, who wants it compiled
         self._derived: dict[Any, Program] = {}
         # Of a derivative: how many of its inputs, the first ones, are those of the call.
         self._primals: int | None = None
         # The Tensors of eager code that are constants of it, as far as somebody has them.
         self.constants: list[ref[Tensor]] = []
+        self._worth: Worth | None = None
 
     # Tracing
 
@@ -145,6 +148,13 @@ class Program:
             for variable, t in zip(self.written, found[len(self.outputs) :], strict=True)
         ]
         return found[: len(self.outputs)], written
+
+    def worth(self) -> Worth:
+        """What compiling it takes and saves."""
+        assert self._replay is not None
+        if self._worth is None:
+            self._worth = Worth.of(self._replay.staged.jaxpr)
+        return self._worth
 
     # Calling
 
@@ -221,8 +231,12 @@ class Program:
         return found[:count], found[count:]
 
     def _call_again(self, inputs: list[Tensor]) -> list[Any]:
-        outputs, written = self.call(inputs)
+        outputs, written = (self.again if self._is_waiting() else self.call)(inputs)
         return [*outputs, *written]
+
+    def _is_waiting(self) -> bool:
+        """Whether it is part of a program that runs without being compiled."""
+        return here.state.waits and here.state.trace is None and not self.is_insisted_on
 
     def _copy_lent_inputs(self, arrays: list[Any], writes: Writes | None) -> None:
         """Called before a part that overwrites its inputs runs; the Tensors passed to `call` hold
@@ -326,7 +340,8 @@ class Program:
         of the gradient's own program.
         """
         given = [*inputs, *cotangents]
-        return self.gradient_program(connected, given).call(given)[0]
+        program = self.gradient_program(connected, given)
+        return (program.again if program._is_waiting() else program.call)(given)[0]
 
     def gradient_program(self, connected: tuple[bool, ...], given: Sequence[Tensor]) -> Program:
         """The program of the gradients with respect to the connected inputs, as a function of the
@@ -376,6 +391,7 @@ class Program:
             specs = [(tuple(a.array.shape), a.array.dtype) for a in inputs]
             program = Program(self.name, body, specs, recompute=recompute)
             program._primals = primals
+            program.is_insisted_on = self.is_insisted_on
             program.must_compile = True  # nobody runs a derivative in another way
             program.trace()
             self._derived[key] = program

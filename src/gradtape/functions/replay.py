@@ -81,7 +81,7 @@ class Replay:
     def __init__(
         self, staged: Staged, inputs: Sequence[Any], known: Arrays, variables: Sequence[Any]
     ) -> None:
-        self._staged = staged
+        self.staged = staged
         self._variables = list(variables)
         self._inputs = list(inputs)
         self._outputs = known.outputs
@@ -91,7 +91,7 @@ class Replay:
         """The calls that outputs depend on, through other calls or through what was computed
         between them.
         """
-        variables, staged = self._variables, self._staged
+        variables, staged = self._variables, self.staged
         made = [variables[place] for step in steps for place in step.results]
         cuts = {id(v) for v in (*made, *self._inputs)}
         wanted: set[int] = set()
@@ -142,19 +142,43 @@ class Replay:
         if id(variable) not in known:
             if is_literal(variable):
                 return tensor_of(np.asarray(variable.val, variable.aval.dtype)[()])
-            for number in self._staged.needed_for([variable], known):
-                read, made = self._staged.equation(number)
+            for number in self.staged.needed_for([variable], known):
+                read, made = self.staged.equation(number)
                 given = [
-                    known[id(v)] if id(v) in known else tensor_of(self._staged.constant(v))
+                    known[id(v)] if id(v) in known else tensor_of(self.staged.constant(v))
                     for v in read
                 ]
-                results = _evaluated(functools.partial(self._staged.evaluated, number), given)
+                result = self._on_host(number, given)
+                results = (
+                    _evaluated(functools.partial(self.staged.evaluated, number), given)
+                    if result is None
+                    else [result]
+                )
                 known.update(zip(map(id, made), results, strict=True))
         return (
             known[id(variable)]
             if id(variable) in known
-            else tensor_of(self._staged.constant(variable))
+            else tensor_of(self.staged.constant(variable))
         )
+
+    def _on_host(self, number: int, given: Sequence[Tensor]) -> Tensor | None:
+        """What an equation defines, computed by NumPy, if it is simple enough and nothing is to be
+        compiled now.
+        """
+        function = _ON_HOST.get(self.staged.jaxpr.eqns[number].primitive.name)
+        variables = self.staged.jaxpr.eqns[number].invars
+        if function is None or not here.state.waits or len(given) != len(variables):
+            return None
+        if any(isinstance(t, BatchedTensor) for t in given):
+            return None
+        arrays = [t.array for t in given]
+        if any(xla_engine.is_traced(a) or a.dtype.kind != "f" for a in arrays):
+            return None
+        return tensor_of(function(*arrays))
+
+
+_ON_HOST = {"add": np.add, "sub": np.subtract}
+"""The arithmetic of `assign_add` and `assign_sub`; each of XLA's ops would be compiled alone."""
 
 
 def _evaluated(function: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -92,7 +92,7 @@ class Staged:
             closed = jax.make_jaxpr(body)(
                 mark, *[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
             )
-        self._jaxpr = closed.jaxpr
+        self.jaxpr = closed.jaxpr
         self.arguments = list(closed.jaxpr.invars[1:])
         self.outputs = list(closed.jaxpr.outvars)
         self._constants = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
@@ -117,19 +117,19 @@ class Staged:
 
     def equation(self, number: int) -> tuple[list[Any], list[Any]]:
         """The variables that an equation reads, and those that it defines."""
-        equation = self._jaxpr.eqns[number]
+        equation = self.jaxpr.eqns[number]
         read = {id(v): v for v in equation.invars if not is_literal(v)}
         return list(read.values()), [v for v in equation.outvars if type(v).__name__ != "DropVar"]
 
     def evaluated(self, number: int, *arrays: Any) -> list[Any]:
         """What an equation defines, from arrays for what it reads."""
         read, made = self.equation(number)
-        unnamed = self._jaxpr.debug_info.with_unknown_names()
-        alone = self._jaxpr.replace(
+        unnamed = self.jaxpr.debug_info.with_unknown_names()
+        alone = self.jaxpr.replace(
             constvars=[],
             invars=read,
             outvars=made,
-            eqns=[self._jaxpr.eqns[number]],
+            eqns=[self.jaxpr.eqns[number]],
             debug_info=unnamed,
         )
         return load().core.eval_jaxpr(alone, [], *arrays)
@@ -140,8 +140,8 @@ class Staged:
         """
         wanted = {id(v) for v in outputs if id(v) not in known}
         found = []
-        for number in range(len(self._jaxpr.eqns) - 1, -1, -1):
-            equation = self._jaxpr.eqns[number]
+        for number in range(len(self.jaxpr.eqns) - 1, -1, -1):
+            equation = self.jaxpr.eqns[number]
             if any(id(v) in wanted for v in equation.outvars):
                 found.append(number)
                 wanted.update(id(v) for v in equation.invars if id(v) not in known)
@@ -149,15 +149,15 @@ class Staged:
 
     def with_effects(self) -> list[int]:
         """The numbers of the equations that do something besides computing, such as printing."""
-        return [number for number, equation in enumerate(self._jaxpr.eqns) if equation.effects]
+        return [number for number, equation in enumerate(self.jaxpr.eqns) if equation.effects]
 
     def made_by(self, equations: Sequence[int]) -> set[int]:
         """The ids of the variables that some equations define."""
-        return {id(v) for number in equations for v in self._jaxpr.eqns[number].outvars}
+        return {id(v) for number in equations for v in self.jaxpr.eqns[number].outvars}
 
     def used_by(self, equations: Sequence[int]) -> list[Any]:
         """The variables that some equations read."""
-        return [v for number in equations for v in self._jaxpr.eqns[number].invars]
+        return [v for number in equations for v in self.jaxpr.eqns[number].invars]
 
     def part(
         self,
@@ -169,7 +169,7 @@ class Staged:
         """The part made of some equations; `donated` are the positions of inputs whose buffers it
         may overwrite.
         """
-        return Part(self._jaxpr, self._constants, equations, inputs, outputs, donated)
+        return Part(self.jaxpr, self._constants, equations, inputs, outputs, donated)
 
 
 class Part:

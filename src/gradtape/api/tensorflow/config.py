@@ -183,6 +183,33 @@ def set_programs_per_function(count: int) -> None:
     settings.programs_per_function = count
 
 
+@published("config.get_compile_every_shape")
+def get_compile_every_shape() -> bool:
+    """Whether functions compile every shape of their arguments in the first call with it.
+
+    >>> import gradtape as tf
+    >>> tf.config.get_compile_every_shape()
+    False
+    """
+    return settings.compile_every_shape
+
+
+@published("config.set_compile_every_shape")
+def set_compile_every_shape(enabled: bool) -> None:
+    """Lets functions compile every shape of their arguments in the first call with it, or ends
+    that.
+
+    Otherwise, where shapes keep changing, a new one runs op by op until compiling it pays.
+
+    >>> import gradtape as tf
+    >>> tf.config.set_compile_every_shape(True)
+    >>> tf.config.get_compile_every_shape()
+    True
+    >>> tf.config.set_compile_every_shape(False)
+    """
+    settings.compile_every_shape = bool(enabled)
+
+
 @published("config.enable_compile_cache")
 def enable_compile_cache(path: str | os.PathLike[str] | None = None) -> str:
     """Keeps compiled programs on disk, so that the next process need not compile them again;

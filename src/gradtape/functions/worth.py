@@ -1,0 +1,78 @@
+"""`Worth`: what compiling a traced program takes, and what it saves, estimated from its equations.
+
+The estimate depends on the program alone, and not on how fast a machine is at the moment: two runs
+of the same code compile the same sizes in the same calls.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from gradtape.engines.xla import programs as xla_programs
+
+# Seconds, measured with training steps: attention, an LSTM, convolutions, elementwise work.
+_COMPILE = 0.05  # for a program, whatever is in it
+_COMPILE_EQUATION = 2e-3
+_RUN_STEP = 1.5e-6  # of an op on NumPy, beyond what XLA takes for it
+_RUN_ELEMENT = 1.5e-10  # of a result that XLA would not have to write to memory
+
+_MOST = 1000  # calls
+
+_NOT_REPLAYED = frozenset(("while", "scan", "cond", "pure_callback", "io_callback", "random_wrap"))
+
+
+class Worth(NamedTuple):
+    """What a program consists of."""
+
+    equations: int  # in its text, bodies of loops and branches included
+    steps: float  # when it runs
+    elements: float  # of all results of these steps
+    primitives: frozenset[str]
+
+    @classmethod
+    def of(cls, jaxpr: Any) -> Worth:
+        """Of a program as JAX traced it."""
+        equations, steps, elements = 0, 0.0, 0.0
+        primitives: set[str] = set()
+        for equation in jaxpr.eqns:
+            name = equation.primitive.name
+            primitives.add(name)
+            equations += 1
+            inner = [Worth.of(part) for part in xla_programs.parts(equation.params)]
+            times = _times(name, equation.params)
+            for part in inner:
+                equations += part.equations
+                steps += times * part.steps
+                elements += times * part.elements
+                primitives |= part.primitives
+            if not inner:
+                steps += 1
+                elements += sum(math.prod(v.aval.shape) for v in equation.outvars)
+        return cls(equations, steps, elements, frozenset(primitives))
+
+    def pays_in_call(self) -> int:
+        """In which call with the same sizes compiling pays, if those before it have run on NumPy:
+        what compiling would have saved in them is as much as it takes.
+
+        With a branch it is the first: to a tape in eager code only the branch that is taken exists.
+        """
+        if "cond" in self.primitives:
+            return 1
+        saved = self.steps * _RUN_STEP + self.elements * _RUN_ELEMENT
+        if not saved:
+            return _MOST
+        return 1 + min(int((_COMPILE + self.equations * _COMPILE_EQUATION) / saved), _MOST)
+
+    def can_be_replayed(self) -> bool:
+        """Whether it consists of ops alone: loops and branches would be compiled one by one, what
+        is done on the host would be done in another order, and random numbers would be others.
+        """
+        return not self.primitives & _NOT_REPLAYED
+
+
+def _times(name: str, params: dict[str, Any]) -> float:
+    """How often the body of a loop runs: for ever, if only the program knows."""
+    if name == "scan":
+        return float(params.get("length", 1))
+    return math.inf if name == "while" else 1.0

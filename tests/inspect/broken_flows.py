@@ -74,6 +74,9 @@ TAKEN = {
     "float": "float({s}[0])",
     "list": "({s} * 2.0).numpy().tolist()",
     "helper": "first_of({s})",
+    "of an end": "tf.stop_gradient({s} * 2.0).numpy()",
+    "of integers": "float(tf.cast({s}, tf.int32)[1])",
+    "of a choice": "int(tf.argmax({s}))",
 }
 
 # Lines that keep `{t}`, with the expression that gives it back, and the causes.
@@ -91,6 +94,11 @@ COME_BACK = {
     ),
     "lambda": ("k = {t}  # here\nback = lambda: k", "back()", (Cause.LEFT,)),
     "walrus": ("if (k := {t}) is None:  # here\n    pass", "k", (Cause.LEFT,)),
+    "an index": (
+        "i = int(np.sum({t}) > 0.0)  # here\nrewards = [1.0, 2.0]",
+        "rewards[i]",
+        (Cause.LEFT,),
+    ),
     "tuple": ("k, j = {t}, 1.0  # here", "k", (Cause.LEFT, Cause.UNKNOWN)),
     "pair": ("pair = ({t}, 1.0)  # here", "pair[0]", (Cause.LEFT, Cause.UNKNOWN)),
     "some element": ("d = {{'a': 1.0}}\nd['h'] = {t}", "d[max(d)]", NOT_KNOWN),
@@ -351,6 +359,7 @@ NAMED = {
     "top_k of keras": "keras.ops.top_k({s}, k=2)[1]",
     "argsort": "keras.ops.argsort({s})",
     "sort": "tf.argsort({s})",
+    "categorical": "tf.random.categorical([{s}], 1)[0]",
 }
 
 

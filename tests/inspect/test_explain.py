@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape import keras
 from gradtape.core.departures import Departures
 from gradtape.core.endings import Ending
 from gradtape.core.recording import Recording
@@ -869,3 +870,74 @@ def test_a_tensor_behind_the_end_of_a_chain_keeps_nothing_of_the_tape(compute, o
     result = run()
     assert isinstance(result.node, Ending)
     assert kept() == before
+
+
+@pytest.mark.parametrize("take", ["predict", "get_weights"])
+def test_values_that_left_in_keras_are_named_at_the_users_line(take):
+    model = keras.Sequential([keras.Input([2]), keras.layers.Dense(2)])
+    w = tf.Variable([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        if take == "predict":
+            made = model.predict(np.ones([1, 2], "float32"), verbose=0)
+        else:
+            made = model.get_weights()[0]
+        y = tf.reduce_sum(made * w)
+    reason = tape.explain(y, model.trainable_variables)[0]
+    assert reason.cause is Cause.LEFT
+    assert reason.location.file == __file__
+    assert f"{take}(" in Path(__file__).read_text().splitlines()[reason.location.line - 1]
+    assert "in Keras at" in reason.message
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam", "RMSprop"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_an_update_by_an_optimizer_inside_a_block_is_an_assignment(optimizer, sparse):
+    scale, inner_weights = tf.Variable(2.0), keras.Variable([[1.0], [2.0]])
+    optimizer = getattr(keras.optimizers, optimizer)()
+    with tf.GradientTape() as tape:
+        with tf.GradientTape() as inner:
+            read = tf.gather(inner_weights, [0]) if sparse else inner_weights
+            loss = tf.reduce_sum(read * scale)
+        optimizer.apply_gradients([(inner.gradient(loss, inner_weights), inner_weights)])
+        y = tf.reduce_sum(inner_weights * 3.0)
+    (reason,) = tape.explain(y, scale)
+    assert reason.cause is Cause.ASSIGNED
+
+
+def test_what_follows_a_starred_source_is_not_called_by_a_name_of_another():
+    first, pair = tf.Variable(1.0, name="one"), [tf.Variable(2.0, name="two")] * 2
+    with tf.GradientTape() as tape:
+        y = first * 2.0
+    names = [reason.source for reason in tape.explain(y, [first, *pair, *[]])]
+    assert names == ["first", "the Variable 'two:0'", "the Variable 'two:0'"]
+    arguments = (y,)
+    (reason,) = tape.explain(*arguments, pair[0])
+    assert reason.source == "the Variable 'two:0'"
+
+
+def test_advice_about_a_source_without_a_name_is_code():
+    x = tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        y = x * 2.0
+    found = {"tape": tape, "y": y, "x": x}
+    exec("reasons = tape.explain(y, x)", found)
+    assert "tape.watch(x)" in found["reasons"][0].advice
+
+
+def test_values_of_chains_that_had_ended_are_for_explanations_only():
+    x = tf.Variable([1.0, 2.0])
+    with tf.GradientTape(strict=True) as tape:
+        index = int(tf.argmax(x))
+    assert tape.departures() == ()
+    with tf.GradientTape() as tape:
+        index = int(tf.argmax(x))
+        y = tf.constant([3.0, 4.0])[index] * x
+    assert tape.departures() == ()
+    assert tape.gradient(y, x) is not None
+
+
+def test_a_variable_that_is_assigned_to_is_read():
+    source, copy = tf.Variable([1.0]), tf.Variable([0.0])
+    with tf.GradientTape() as tape:
+        copy.assign(source)
+    assert source.ref() in [variable.ref() for variable in tape.watched_variables()]

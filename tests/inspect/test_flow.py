@@ -233,12 +233,14 @@ def test_paths(text, path):
 def test_reads_of_functions_come_later():
     found = {
         read.path: (read.sure, read.later)
-        for read in reads_of(ast.parse("f(a, lambda b: b * c, d[e])", mode="eval").body)
+        for read in reads_of(ast.parse("f(a, lambda b: b * c, d[e], g[h + 1])", mode="eval").body)
     }
     assert found == {
         ("f",): (True, False),
         ("a",): (True, False),
         ("c",): (False, True),
         ("d", "[...]"): (True, False),
-        ("e",): (False, False),
+        ("e",): (True, False),
+        ("g", "[...]"): (True, False),
+        ("h",): (False, False),
     }

@@ -39,6 +39,16 @@ from tests.inspect.broken_programs import (
     some_broken,
     whole,
 )
+from tests.inspect.broken_writes import (
+    OTHERS,
+    OUTSIDE,
+    STORES,
+    VALUES,
+    WRITES,
+    gradient_outside,
+    through,
+    written,
+)
 
 _numbers = count()
 # Where what would tell is not kept: these may say so.
@@ -160,6 +170,9 @@ FLOWS = {
     "resets": (reset, 5, list(RESETS)),
     "threads": (threaded, 5, list(THREADS)),
     "names of functions": (named, 6, list(NAMED)),
+    "values in Variables": (written, 10, list(WRITES), STORES, list(VALUES), SOURCE),
+    "values in indices, metrics and gradients": (through, 5, list(OTHERS), SOURCE),
+    "gradients outside": (gradient_outside, 8, list(OUTSIDE), SOURCE),
 }  # fmt: skip
 
 

@@ -3,20 +3,22 @@ tape is recording.
 
 No gradient flows through what is computed from such values, which is often a mistake and always
 silent. The recordings that follow the Tensor note the place in the user's code, once for each
-place, with a count; a strict tape raises instead.
+place, with a count; a strict tape raises instead. Where the chain had ended before, as with
+`float(tf.argmax(x))`, it is noted too, for explanations only.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 
+from gradtape.core.endings import Ending
 from gradtape.core.location import Location, locate, own_files
 from gradtape.core.thread import here
 from gradtape.dtypes import DType
@@ -24,6 +26,7 @@ from gradtape.shapes import TensorShape
 
 if TYPE_CHECKING:
     from gradtape.core.node import Node
+    from gradtape.core.recording import Recording
     from gradtape.core.tensor import Tensor
 
 
@@ -36,7 +39,7 @@ class Departure(NamedTuple):
     `method` is what took them first, such as "numpy", "float" or "__array__", from a tensor of this
     `shape` and `dtype`; `count` says how often values were taken there, and `callers` are the
     places in the user's code that had led to it the first time, and `origins` are the Nodes of the
-    first few tensors, as long as anything else has them.
+    first few tensors, as long as anything else has them; those of ends of chains are kept.
     """
 
     method: str
@@ -46,19 +49,21 @@ class Departure(NamedTuple):
     count: int  # type: ignore[assignment]
     location: Location
     callers: tuple[Location, ...] = ()
-    origins: tuple[ref[Node], ...] = ()
+    origins: tuple[Callable[[], Node | None], ...] = ()
 
 
-class Departures(dict[tuple[CodeType, int], list[Any]]):
-    """The departures from one recording, by place: the method, the shape and dtype of the first
-    tensor, the count, and the places of the callers.
+class Departures(dict[tuple[CodeType, int, bool], list[Any]]):
+    """The departures from one recording, by place, and by whether the chain had ended before: the
+    method, the shape and dtype of the first tensor, the count, and the places of the callers.
     """
 
     __slots__ = ()
     strict = False
 
     def note(self, tensor: Tensor, method: str, frame: FrameType) -> None:
-        place = frame.f_code, frame.f_lasti
+        node = tensor.node
+        assert node is not None
+        place = frame.f_code, frame.f_lasti, isinstance(node, Ending)
         known = self.get(place)
         if known is None:
             known = self[place] = [
@@ -66,14 +71,33 @@ class Departures(dict[tuple[CodeType, int], list[Any]]):
             ]  # fmt: skip
         known[3] += 1
         if len(known[5]) < _FEW:
-            known[5] += (ref(tensor.node),)
+            known[5] += (_Kept(node) if isinstance(node, Ending) else ref(node),)
 
-    def records(self) -> tuple[Departure, ...]:
-        """The departures, in the order in which their places were first reached."""
+    def records(self, *, ended: bool = False) -> tuple[Departure, ...]:
+        """The departures, in the order in which their places were first reached; also those of
+        chains that had `ended`, if they are wanted.
+        """
         return tuple(
-            Departure(method, shape, dtype, count, locate(*place), callers, origins)
-            for place, (method, shape, dtype, count, callers, origins) in self.items()
-        )
+            Departure(method, shape, dtype, count, locate(code, offset), callers, origins)
+            for (code, offset, had_ended), (
+                method, shape, dtype, count, callers, origins,
+            ) in self.items()
+            if ended or not had_ended
+        )  # fmt: skip
+
+
+class _Kept:
+    """What stands for a weak reference to an Ending, which nothing else may have, and which keeps
+    nothing alive.
+    """
+
+    __slots__ = ("_ending",)
+
+    def __init__(self, ending: Ending) -> None:
+        self._ending = ending
+
+    def __call__(self) -> Ending:
+        return self._ending
 
 
 class NoDepartures(Departures):
@@ -95,8 +119,11 @@ def leaving(tensor: Any, method: str) -> None:
     node, scope = tensor.node, here.state.scope
     if node is None or scope is None:
         return
-    followed_by = node.scope.recordings & scope.recordings
+    ended = isinstance(node, Ending)
+    followed_by = (_followed(node) if ended else node.scope.recordings) & scope.recordings
     notes = [recording.departures for recording in followed_by if recording.departures is not None]
+    if ended:
+        notes = [departures for departures in notes if not departures.strict]
     if not notes:
         return
     method, frame = _asked(method, sys._getframe(1))
@@ -112,6 +139,12 @@ def leaving(tensor: Any, method: str) -> None:
         )
     for departures in notes:
         departures.note(tensor, method, frame)
+
+
+def _followed(ending: Ending) -> set[Recording]:
+    """The recordings that followed a chain until it ended."""
+    found = (reference() for one in ending.each() for reference in one.followed)
+    return {recording for recording in found if recording is not None}
 
 
 def _callers(frame: FrameType | None) -> Iterator[Location]:

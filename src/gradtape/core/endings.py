@@ -9,10 +9,10 @@ that is None. Calls whose arguments and results are all recorded, or none, never
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
 from gradtape.core.location import caller, outside, own_files, users_files
@@ -120,6 +120,36 @@ class ReadEnding(Ending):
     variable: ref[Variable]
 
 
+def _unknown() -> None:
+    """A Variable of which only the value is known, where a program runs again."""
+
+
+class AssignEnding(Ending):
+    """The same where a value was assigned to a Variable: whoever reads that goes on from here.
+
+    It `replaces` all that was there, unless only a part was written, or something added. A value
+    that was the end of a chain itself has that chain `before` it; one that no tape follows has
+    neither that nor origins.
+    """
+
+    __slots__ = ("before", "replaces", "variable")
+
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
+        self.variable: Callable[[], Variable | None] = _unknown
+        self.before: tuple[Ending, ...] = ()
+        self.replaces = True
+
+    def says_something(self) -> bool:
+        return bool(self.origins or self.before)
+
+
+class Written(NamedTuple):
+    """What a compiled call wrote to a Variable, as far as recorders ask."""
+
+    node: Ending
+
+
 class Endings(Ending):
     """What a call with several Endings among its arguments gives."""
 
@@ -135,6 +165,11 @@ class Endings(Ending):
 
     def is_open(self) -> bool:
         return any(one.is_open() for one in self.several)
+
+
+def joined(several: Sequence[Ending]) -> Ending | None:
+    """One that stands for all of these."""
+    return Endings(several) if len(several) > 1 else next(iter(several), None)
 
 
 def ending(
@@ -184,7 +219,20 @@ def ending(
         found = dict.fromkeys(earlier.each()) if found is None else found
         found[this] = None
     assert found is not None
-    return Endings(tuple(found)) if len(found) > 1 else next(iter(found), None)
+    return joined(tuple(found))
+
+
+def assignment(node: Node | None) -> AssignEnding:
+    """Where a value with this Node is assigned to a Variable: at the user's line."""
+    about = ("assign", End.ASSIGNED, (0,))
+    if node is None:
+        return AssignEnding(about, (), (), caller())
+    if isinstance(node, Ending):
+        followed = dict.fromkeys(r for one in node.each() for r in one.followed)
+        found = AssignEnding(about, (), tuple(followed), caller())
+        found.before = node.each()
+        return found
+    return AssignEnding(about, (ref(node),), tuple(map(ref, node.scope.recordings)), caller())
 
 
 def _how_outside(nodes: Sequence[Node | None]) -> End:
@@ -196,6 +244,22 @@ def _how_outside(nodes: Sequence[Node | None]) -> End:
     if any(recording.thread not in (None, state) for recording in recordings):
         return End.OTHER_THREAD
     return End.OUTSIDE
+
+
+def at_gradients(recording: Recording, seeds: Iterable[Node], gradients: Iterable[Any]) -> None:
+    """Notes at gradients of nested tapes that open recordings, which follow what they were computed
+    from, have not recorded the walk.
+    """
+    scope, nodes = here.state.scope, tuple(seeds)
+    known = {recording} if scope is None else {recording, *scope.recordings}
+    others = {r for node in nodes for r in node.scope.recordings if r.open and r not in known}
+    if not others:
+        return
+    about = ("gradient", _how_outside(nodes), (0,))
+    found = Ending(about, tuple(map(ref, nodes)), tuple(map(ref, others)), caller())
+    for gradient in gradients:
+        if gradient is not None and getattr(gradient, "node", found) is None:
+            gradient.node = found
 
 
 def ended(name: str, end: End, nodes: tuple[Node | None, ...], depth: int) -> Ending | None:
@@ -237,22 +301,23 @@ def at_outputs(
         end = End.OUTSIDE if here.state.scope is None else End.NO_PATH
         for i, output in enumerate(outputs):
             if output.node is None:
-                output.node = _at_output(name, end, nodes, inside, i)
+                output.node = at_output(name, end, nodes, inside, i)
             elif output.node.parents:
                 (call,) = output.node.parents
                 without = [
                     None if node is parent else node
                     for node, parent in zip(nodes, call.parents, strict=True)
                 ]
-                found = _at_output(name, end, without, inside, i) if any(without) else None
+                found = at_output(name, end, without, inside, i) if any(without) else None
                 if found is not None:
                     output.node.scope.endings[output.node.number] = found
     return outputs
 
 
-def _at_output(
+def at_output(
     name: str, end: End, nodes: Sequence[Node | None], inside: Any, output: int
 ) -> Ending | None:
+    """What stands for one of the results, or of the values that the call wrote."""
     found = ending(name, end, nodes, None, CallEnding)
     last = None if found is None else found.each()[-1]
     if isinstance(last, CallEnding) and last.inside is None:

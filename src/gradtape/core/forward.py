@@ -88,7 +88,7 @@ class ForwardAccumulator(Block):
         """Whether this accumulator is active now."""
         return self._active
 
-    def before_write(self, variable: Variable, value: Any) -> None:
+    def before_write(self, variable: Variable, value: Any, *, replaces: bool = True) -> None:
         """Assigning does not change a tangent."""
 
     def variable_node(self, variable: Variable) -> Node | None:

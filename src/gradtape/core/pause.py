@@ -87,5 +87,5 @@ class Pause(Block, ContextDecorator):
         read.variable = ref(variable)
         return read
 
-    def before_write(self, variable: Variable, value: Any) -> None:
+    def before_write(self, variable: Variable, value: Any, *, replaces: bool = True) -> None:
         """Nothing is noted."""

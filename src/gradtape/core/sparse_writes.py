@@ -27,15 +27,17 @@ class SparseWrites(Buffered):
 
     if TYPE_CHECKING:
 
-        def tell_recorders(self) -> None: ...
+        def tell_recorders(self, value: Any = None, *, replaces: bool = True) -> None: ...
         def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any: ...
         def _updated(self, read_value: bool) -> Any: ...
 
-    def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
+    def write_at(
+        self, key: Any, values: Any, ufunc: np.ufunc | None = None, *, given: Any = None
+    ) -> None:
         """Sets `array[key]`, or combines it with `values` by `ufunc`, with every repetition of an
-        index counted.
+        index counted; `given` is what the values are from.
         """
-        self.tell_recorders()
+        self.tell_recorders(given, replaces=False)
         trace: Any = here.state.trace
         if trace is not None:
             trace.write(self, xla_engine.written_at(trace.value(self).array, key, values, ufunc))
@@ -144,7 +146,10 @@ class SparseWrites(Buffered):
         indices, values = self._slices(delta, method)
         check_indices(indices, self.array.shape[:1], method)
         self.write_at(
-            indices, self._fitting(values, indices.shape + self.array.shape[1:], method), ufunc
+            indices,
+            self._fitting(values, indices.shape + self.array.shape[1:], method),
+            ufunc,
+            given=values,
         )
         return self._updated(True)
 
@@ -165,7 +170,7 @@ class SparseWrites(Buffered):
         check_indices(indices, self.array.shape[batch : batch + 1], "batch_scatter_update")
         key = (*np.indices(indices.shape)[:batch], indices)
         shape = indices.shape + self.array.shape[batch + 1 :]
-        self.write_at(key, self._fitting(values, shape, "batch_scatter_update"))
+        self.write_at(key, self._fitting(values, shape, "batch_scatter_update"), given=values)
         return self._updated(True)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
@@ -205,6 +210,7 @@ class SparseWrites(Buffered):
             tuple(positions[..., i] for i in range(depth)),
             self._fitting(updates, shape, method),
             ufunc,
+            given=updates,
         )
         return self._updated(True)
 

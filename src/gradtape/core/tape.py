@@ -15,6 +15,7 @@ from numpy import ndarray
 from gradtape import dtypes, nest
 from gradtape.blocks import Block
 from gradtape.core.departures import Departures, NoDepartures
+from gradtape.core.endings import at_gradients
 from gradtape.core.late import imported_when_called
 from gradtape.core.messages import warn_not_trainable
 from gradtape.core.node import Node, VariableNode, watch_tensor
@@ -181,9 +182,9 @@ class GradientTape(TapeMethods, TapeControl, Block):
         node = self._nodes.get(id(variable))
         if node is not None:
             return node
-        return (
-            self._watch_variable(variable) if self._watch_accessed and variable._trainable else None
-        )
+        if self._watch_accessed and variable._trainable:
+            return self._watch_variable(variable)
+        return None if self._assigned is None else self._assigned_to(variable)
 
     def _watch_variable(self, variable: Variable) -> Node | None:
         self._variables[id(variable)] = variable
@@ -253,6 +254,8 @@ class GradientTape(TapeMethods, TapeControl, Block):
                 # Equally long, and strict is slow.
                 for node, source in zip(nodes, leaves)  # noqa: B905
             ]  # fmt: skip
+            if recording.joint:
+                at_gradients(recording, seeds, gradients)
             if len(found) < len(leaves):
                 self.explain_missing(targets, leaves, gradients)
             elif known_none:

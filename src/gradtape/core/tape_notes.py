@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
-from gradtape.core.endings import End, Ending, ending
+from gradtape.core.endings import AssignEnding, Ending, assignment, joined
 from gradtape.core.location import caller
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class TapeNotes:
     # Of a persistent tape: what the gradients that it computed last are of.
     _asked: Sequence[tuple[ref[Node], Any]] = ()
     # Where recorded values were assigned, by the identity of the Variable; None: nowhere.
-    _assigned: dict[int, list[Ending]] | None = None
+    _assigned: dict[int, list[AssignEnding]] | None = None
     _explained: Any = None  # what is known of gradients that were None
     # Where it was reset in its block, and where stopped.
     _resets: Sequence[Reset] = ()
@@ -66,21 +67,36 @@ class TapeNotes:
             (ref(node), (g.shape, g.dtype) if given is None else g) for node, g in seeds.items()
         ]
 
-    def before_write(self, variable: Variable, value: Any) -> None:
+    def before_write(self, variable: Variable, value: Any, *, replaces: bool = True) -> None:
         """Notes where a recorded value is assigned, which ends its chain.
 
         A Variable may change at any time, since what was read keeps its own buffer.
         """
-        if value is None:
-            return
         node = getattr(value, "node", None)
-        if node is None:
-            if self._assigned is not None:
-                self._assigned.pop(id(variable), None)
+        earlier = None if self._assigned is None else self._assigned.get(id(variable))
+        if node is None and (earlier is None or value is None or not replaces):
             return
-        found = ending("assign", End.ASSIGNED, (node,))
-        if found is not None:
-            if self._assigned is None:
-                self._assigned = {}
-            earlier = self._assigned.get(id(variable), ())
-            self._assigned[id(variable)] = [*earlier[-_FEW:], *found.each()]
+        found = assignment(node)
+        found.variable = ref(variable)
+        found.replaces = replaces
+        if self._assigned is None:
+            self._assigned = {}
+        self._assigned[id(variable)] = [*(earlier or ())[-_FEW:], found]
+
+    def writes_of(self, variable: Variable, before: float = inf) -> list[AssignEnding]:
+        """What has made the value that a Variable had at a moment, the first write first, as far as
+        a recording followed it.
+        """
+        found: list[AssignEnding] = []
+        for write in reversed((self._assigned or {}).get(id(variable), ())):
+            if write.number < before and write.variable() is variable:
+                found.append(write)
+                if write.replaces:
+                    break
+        return [write for write in reversed(found) if write.says_something()]
+
+    def _assigned_to(self, variable: Variable) -> Ending | None:
+        """What stands for a Variable that is not watched, where it is read: recorded values that
+        were assigned to it.
+        """
+        return joined(self.writes_of(variable))

@@ -40,8 +40,10 @@ class Recorder(Protocol):
     def recording(self) -> bool:
         """Whether it has been entered and not left."""
 
-    def before_write(self, variable: Variable, value: Any) -> None:
-        """Called before a Variable changes, with what is assigned or added, if it is known."""
+    def before_write(self, variable: Variable, value: Any, *, replaces: bool = True) -> None:
+        """Called before a Variable changes, with what is assigned or added, if it is known;
+        it `replaces` the whole value or changes it.
+        """
 
     @property
     def scope(self) -> Recording | None:

@@ -46,7 +46,7 @@ class Unwritten(Block):
         self._before: dict[int, tuple[Variable, Any]] = {}
         self._read: dict[int, Variable] = {}
 
-    def before_write(self, variable: Variable, value: Any) -> None:
+    def before_write(self, variable: Variable, value: Any, *, replaces: bool = True) -> None:
         if id(variable) not in self._before:
             self._before[id(variable)] = variable, variable.array.copy()
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.core.buffered import Buffered, relying
+from gradtape.core.endings import Ending, assignment, joined
 from gradtape.core.naming import scoped
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
@@ -131,6 +132,8 @@ class Variable(SparseWrites, TensorOperators):
             here.state.trace.made.add(id(self))
         elif here.state.device is not None:
             here.state.device.adopt(self)
+        if here.state.recorders and isinstance(initial_value, (Tensor, Variable)):
+            self.tell_recorders(initial_value)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -207,13 +210,7 @@ class Variable(SparseWrites, TensorOperators):
         nodes = tuple(node for r in recorders if (node := r.variable_node(self)) is not None)
         if value_node is not None:
             nodes = (value_node, *nodes)
-        if len(nodes) > 1:
-            nodes = tuple(node for node in nodes if node.scope is not NOWHERE)
-        if len(nodes) < 2:
-            return nodes[0] if nodes else None
-        scope = scope_of(recording for node in nodes for recording in node.scope.recordings)
-        assert scope is not None
-        return record_same(READ, nodes, scope)
+        return _read(nodes) if len(nodes) > 1 else nodes[0] if nodes else None
 
     def read_value(self) -> Tensor:
         """The value now, as a tensor that can itself be a gradient's source.
@@ -362,7 +359,7 @@ class Variable(SparseWrites, TensorOperators):
                 f"'{self._name}' has shape "
                 f"{TensorShape(self.array.shape)}."
             )
-        self.tell_recorders(delta if getattr(delta, "node", None) is not None else None)
+        self.tell_recorders(delta, replaces=False)
         trace = here.state.trace
         if trace is not None:
             trace.write(
@@ -401,10 +398,15 @@ class Variable(SparseWrites, TensorOperators):
             )
         return array if here.state.trace is not None else on_host(array)
 
-    def tell_recorders(self, value: Any = None) -> None:
-        """Before a write, of `value` or of something computed from it."""
-        for recorder in here.state.recorders:
-            recorder.before_write(self, value)
+    def tell_recorders(self, value: Any = None, *, replaces: bool = True) -> None:
+        """Before a write, of `value` or of something computed from it, which `replaces` all that
+        was there.
+        """
+        recorders = here.state.recorders
+        if recorders and isinstance(value, Variable):
+            value = value.tensor()
+        for recorder in recorders:
+            recorder.before_write(self, value, replaces=replaces)
 
     def _updated(self, read_value: bool) -> Variable | None:
         """The result of a write; handing out the variable counts as an access."""
@@ -500,6 +502,31 @@ class Variable(SparseWrites, TensorOperators):
             f"<tf.Variable '{self._name}' shape={self.shape} dtype={self.dtype.name}, "
             f"numpy={values_text(self.array)}>"
         )
+
+
+def _read(nodes: Sequence[Node]) -> Node | None:
+    """One Node for a read in several recordings, or of what they have assigned."""
+    recorded = tuple(node for node in nodes if node.scope is not NOWHERE)
+    ends = [end for node in nodes if isinstance(node, Ending) for end in node.each()]
+    scope = scope_of(recording for node in recorded for recording in node.scope.recordings)
+    if scope is None:
+        return joined(ends)
+    read = record_same(READ, recorded, scope)
+    end = joined(ends)
+    if end is not None:
+        scope.endings[read.number] = end
+    return read
+
+
+def after_assignment(before: Node | None, value: Node) -> Node | None:
+    """The Node of a Variable's value after an assignment, in a program that runs again: connected
+    as it was before, with a note of what was assigned.
+    """
+    end = assignment(value)
+    scope = here.state.scope
+    if before is None or scope is None:
+        return end if before is None else before
+    return _read([before, end])
 
 
 def _restore(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradtape import nest
+from gradtape.core.endings import End, Written, at_output
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.unchanged import Unwritten
@@ -336,6 +337,8 @@ class ConcreteFunction(Described):
             )
         del taken  # whoever counts references is not to find these
         outputs, written = self.program.call(inputs, writes)
+        if changed and here.state.recorders:
+            self._note_writes(changed, inputs)
         if trace is not None:
             for variable, array in zip(changed, written, strict=True):
                 trace.write(variable, array)
@@ -345,6 +348,15 @@ class ConcreteFunction(Described):
             )  # what was done on the host is not to be done twice
             (writes if again else writes.after({})).store(written)
         return outputs
+
+    def _note_writes(self, changed: Sequence[Variable], inputs: Sequence[Tensor]) -> None:
+        """Tells the recorders that the new values of Variables may be from any input."""
+        count, read = len(self.program.outputs), {id(outside) for outside, _ in self._taken}
+        nodes = [value.node for value in inputs]
+        for i, ((inside, _), variable) in enumerate(zip(self._written, changed, strict=True)):
+            found = at_output(self.name, End.NO_PATH, nodes, self.program, count + i)
+            if found is not None:
+                variable.tell_recorders(Written(found), replaces=id(inside) not in read)
 
     def _run(self, given: list[Any]) -> list[Any]:
         """The outputs' arrays, from those of the arguments."""

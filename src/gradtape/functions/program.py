@@ -214,11 +214,13 @@ class Program:
         return at_outputs(self.name, self, [value.node for value in inputs], outputs)
 
     def why_no_path(self, output: int, places: Sequence[int]) -> Any:
-        """The reason why an output has no gradient by certain inputs."""
+        """The reason why an output, or after those what is written, has no gradient by certain
+        inputs.
+        """
         from gradtape.functions.looking_inside import Inside, most_telling, reasons  # noqa: PLC0415
 
         specs = [*self.specs, *((tuple(t.array.shape), t.array.dtype) for t in self.taken)]
-        inside = Inside(lambda tensors: self.again(tensors)[0], specs)
+        inside = Inside(lambda tensors: [t for part in self.again(tensors) for t in part], specs)
         return most_telling(reasons(self.name, inside, output, places))
 
     def _listed(self, inputs: Sequence[Tensor], found: list[Any]) -> tuple[list[Any], list[Any]]:

@@ -18,6 +18,7 @@ import numpy as np
 from gradtape import nest
 from gradtape.blocks import Block, block
 from gradtape.core.departures import Departures
+from gradtape.core.endings import Ending
 from gradtape.core.node import Node
 from gradtape.core.recording import Recording, numbers
 from gradtape.core.tape import GradientTape
@@ -194,7 +195,7 @@ class Everything(GradientTape):
                 )
         return node
 
-    def before_write(self, variable: Variable, value: Any) -> None:
+    def before_write(self, variable: Variable, value: Any, *, replaces: bool = True) -> None:
         """What is read from now on is another value."""
         self._nodes.pop(id(variable), None)
 
@@ -210,7 +211,8 @@ class _Taken(Departures):
 
     def note(self, tensor: Tensor, method: str, frame: FrameType) -> None:
         super().note(tensor, method, frame)
-        self.tensors.append(tensor)
+        if not isinstance(tensor.node, Ending):
+            self.tensors.append(tensor)
 
 
 class _Quietly(Block):

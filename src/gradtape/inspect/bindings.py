@@ -179,7 +179,9 @@ def _reads(node: ast.AST, sure: bool, later: bool, local: frozenset[str]) -> Ite
             inner: ast.expr = node
             while not isinstance(inner, ast.Name):
                 if isinstance(inner, ast.Subscript):
-                    yield from _reads(inner.slice, False, later, local)
+                    # Which element it is depends on the index, if not on all that gave that.
+                    is_name = isinstance(inner.slice, ast.Name)
+                    yield from _reads(inner.slice, sure and is_name, later, local)
                 inner = inner.value  # type: ignore[attr-defined]
             return
         if isinstance(node, ast.Attribute) and node.attr in FACTS:

@@ -103,10 +103,13 @@ class CallSite(NamedTuple):
         expression = self._argument(position, keywords)
         if expression is None:
             return [None] * count
-        if isinstance(expression, (ast.List, ast.Tuple)) and len(expression.elts) == count:
-            return [ast.unparse(element) for element in expression.elts]
-        if isinstance(expression, ast.Starred):
-            return [None] * count
+        elements = getattr(expression, "elts", [expression])
+        starred = [i for i, element in enumerate(elements) if isinstance(element, ast.Starred)]
+        if starred:  # what follows is at a place that does not show
+            known = [ast.unparse(element) for element in elements[: starred[0]]]
+            return [*known, *[None] * (count - len(known))]
+        if isinstance(expression, (ast.List, ast.Tuple)) and len(elements) == count:
+            return [ast.unparse(element) for element in elements]
         if count == 1 and not is_list:
             return [ast.unparse(expression)]
         if is_list and path_of(expression) is not None:
@@ -118,6 +121,8 @@ class CallSite(NamedTuple):
         for argument in self.arguments:
             if isinstance(argument, _Keyword) and argument.name in keywords:
                 return argument.value
+        if any(isinstance(before, ast.Starred) for before in given[:position]):
+            return None
         return given[position] if position < len(given) else None
 
 

@@ -13,8 +13,8 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.inspect.code import call_at
 from gradtape.inspect.explanation import Cause, Explanation, Reason
-from gradtape.inspect.in_code import by_lines
-from gradtape.inspect.in_endings import by_assignments, by_endings
+from gradtape.inspect.in_code import by_lines, users_line
+from gradtape.inspect.in_endings import by_endings
 from gradtape.inspect.in_recording import (
     by_dtypes,
     by_paths,
@@ -98,30 +98,31 @@ def _answer(q: Question) -> Reason:
         by_watching,
         by_paths,
         by_endings,
-        by_assignments,
         by_lines,
     ):
         found = ask(q)
         if found is not None:
             return found
     nothing = f"Nothing that this tape recorded leads from {q.name} to {q.target}."
-    departed = [d for d in q.tape.departures() if q.comes_from_source(d)]
+    departed = [d for d in q.departures if q.comes_from_source(d)]
     if departed:
+        at = users_line(departed[-1])
         return q.reason(
             Cause.UNKNOWN,
-            f"{nothing} Values that were computed from {q.name} left the tape at "
-            f"{departed[-1].location}; whether {q.target} was computed from them, nothing shows",
+            f"{nothing} Values that were computed from {q.name} left the tape at {at}; whether "
+            f"{q.target} was computed from them, nothing shows",
             "Keep them tensors if it was.",
-            departed[-1].location,
+            at,
         )
-    departed = [d for d in q.tape.departures() if q.may_come_from_source(d)]
+    departed = [d for d in q.departures if q.may_come_from_source(d)]
     if departed:
+        at = users_line(departed[-1])
         return q.reason(
             Cause.UNKNOWN,
-            f"{nothing} Values left the tape at {departed[-1].location}; whether they were "
-            f"computed from {q.name} is not known any more",
+            f"{nothing} Values left the tape at {at}; whether they were computed from {q.name} is "
+            "not known any more",
             "Keep them tensors if they were.",
-            departed[-1].location,
+            at,
         )
     if q.tape._resets:
         at = locate(*q.tape._resets[-1].place)

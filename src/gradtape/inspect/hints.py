@@ -99,8 +99,11 @@ class _Likeness:
         for target in targets:
             end = getattr(target, "node", None)
             parts.append(self._ends(end) if isinstance(end, Ending) else known.get(end))
-        for place, (*_, origins) in (tape._departures or {}).items():
-            parts.append((self._place(place), *(known.get(origin()) for origin in origins)))
+        for (code, offset, _), (*_, origins) in (tape._departures or {}).items():
+            ends = [
+                self._ends(e) if isinstance(e := o(), Ending) else known.get(e) for o in origins
+            ]
+            parts.append((self._place((code, offset)), *ends))
         for variable, several in (tape._assigned or {}).items():
             parts.append((variable, *map(self._ends, several)))
         self._hash = hash(tuple(parts))

@@ -17,6 +17,7 @@ from gradtape.inspect.bindings import FUNCTIONS, Binding, path_of
 from gradtape.inspect.code import OWN_NAMES, Statement, body_around
 from gradtape.inspect.explanation import Cause, Reason, Step
 from gradtape.inspect.flow import LOOPS
+from gradtape.inspect.in_endings import reason_of
 from gradtape.inspect.question import Question
 
 
@@ -211,7 +212,7 @@ def by_lines(q: Question) -> Reason | None:
         q.is_used()
         or q.tape._resets
         or (node is not None and not q.recording.is_whole_since(node.number))
-        or any(map(q.comes_from_source, q.tape.departures()))
+        or any(map(q.comes_from_source, q.departures))
     ):
         return None
     if q.here is None:
@@ -367,18 +368,32 @@ def calculates_with(statement: ast.stmt, name: str) -> bool:
 
 def left(q: Question) -> Reason | None:
     """Values that left the tape in a line that the target comes from."""
-    for departure in reversed(q.tape.departures()):
+    for departure in reversed(q.departures):
         if q.comes_from_source(departure) and leads_to_target(q, departure):
-            at = departure.location
+            at = users_line(departure)
+            inside = "" if at == departure.location else f", in Keras at {departure.location}"
+            said = (
+                f"The values left the tape at {at}, through {departure.method}(){inside}: what is "
+                "computed from them is not recorded"
+            )
+            ended = q.end_of(departure)
+            before = None if ended is None else reason_of(q, ended, [])
+            if before is not None:
+                said = f"{said}. And before that: {before.message.rstrip('.')}"
             return q.reason(
                 Cause.LEFT,
-                f"The values left the tape at {at}, through {departure.method}(): what is "
-                "computed from them is not recorded",
+                said,
                 "Keep it a tensor, and use gradtape or NumPy functions on it.",
                 at,
                 [Step(departure.method, at)],
             )
     return None
+
+
+def users_line(departure: Departure) -> Location:
+    """The innermost line of the user's own that led to a departure, which Keras's is not."""
+    places = (departure.location, *departure.callers)
+    return next((at for at in places if not _is_of_keras(at.file)), departure.location)
 
 
 def leads_to_target(q: Question, departure: Departure) -> bool:

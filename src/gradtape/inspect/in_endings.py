@@ -8,10 +8,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gradtape.core.endings import End, Ending, ReadEnding
+from gradtape.core.endings import AssignEnding, End, Ending, ReadEnding
 from gradtape.core.location import locate
 from gradtape.core.node import Node
-from gradtape.core.path import Path
 from gradtape.core.variable import Variable
 from gradtape.inspect.code import called_at
 from gradtape.inspect.explanation import Cause, Reason, Step
@@ -19,18 +18,24 @@ from gradtape.inspect.question import Question
 
 
 def by_endings(q: Question) -> Reason | None:
-    """Chains that begin at the source and end before the target."""
+    """Chains that begin at the source and end before the target: what is not recorded, or assigned
+    to a Variable.
+    """
     candidates: list[Ending] = [e for t in q.targets for e in endings_of(t)]
-    for node in q.path.reached:
-        noted = node.scope.endings.get(node.number)
-        if noted is not None:
-            candidates += noted.each()
+    candidates += q.ends_among(q.path, q.target_nodes)
+    for t in q.targets:
+        if isinstance(t, Variable):
+            candidates += q.tape.writes_of(t)
     candidates.sort(key=lambda e: e.number)
     forgotten: list[Ending] = []
+    unsure: list[Ending] = []
     for ended in reversed(candidates):
-        way = way_to(q, ended, forgotten)
+        way = q.way_to(ended, forgotten)
+        found = None if way is None else reason_of(q, ended, way)
+        if found is not None:
+            return found
         if way is not None:
-            return reason_of(q, ended, way)
+            unsure.append(ended)
     if forgotten and q.source_node is not None:
         at = forgotten[0].location()
         return q.reason(
@@ -41,35 +46,23 @@ def by_endings(q: Question) -> Reason | None:
             "Ask sooner, or keep a tensor that was computed before that line.",
             at,
         )
+    if unsure:
+        at = unsure[0].location()
+        return q.reason(
+            Cause.UNKNOWN,
+            f"Nothing that this tape recorded leads from {q.name} to {q.target}. The function that "
+            f"is called at {at} reads {q.name} and writes {written(unsure[0])}; whether it writes "
+            "what it computed from that, nothing shows",
+            "Return from the function what is to be differentiated.",
+            at,
+        )
     return None
 
 
-def way_to(q: Question, ended: Ending, forgotten: list[Ending]) -> list[Node] | None:
-    """The Nodes from the source to where a chain ended; None if it began elsewhere. Where it is not
-    known any more, the end is noted as `forgotten`.
+def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason | None:
+    """What to say of the end of a chain; None if it is a function that writes a Variable, and need
+    not write what it computed from the source.
     """
-    pending, seen = [ended], {ended}
-    while pending:
-        at = pending.pop()
-        if isinstance(at, ReadEnding) and at.variable() is q.source:
-            return []
-        origins = [node for origin in at.origins if (node := origin()) is not None]
-        is_followed = any(recording() is q.recording for recording in at.followed)
-        if is_followed and len(origins) < len(at.origins):
-            forgotten.append(at)
-        path = Path(origins, [q.source_node], q.recording)
-        if q.source_node is not None and q.source_node in path.reached:
-            found = [node for node in path.between if node.rule is not None]
-            return found if at is ended else []
-        for node in path.reached:  # a chain that had ended before, and went on
-            noted = node.scope.endings.get(node.number)
-            earlier = {e for e in noted.each() if e not in seen} if noted is not None else set()
-            seen |= earlier
-            pending += earlier
-    return None
-
-
-def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason:
     at = None if ended.where is None else locate(*ended.where)
     name = name_of(ended)
     steps = [*map(step, way), Step(name, at)]
@@ -87,12 +80,31 @@ def reason_of(q: Question, ended: Ending, way: Sequence[Node]) -> Reason:
     cause, message, advice = _ENDS[ended.end]
     if isinstance(ended, ReadEnding):
         message = f"{q.name} was read at {at} while the tape was stopped by stop_recording"
-    return q.reason(cause, message.format(op=name, at=at), advice.format(op=name), at, steps)
+    elif isinstance(ended, AssignEnding):
+        calls = [
+            end for end in ended.before if end.inside is not None and q.way_to(end) is not None
+        ]
+        if calls:
+            found = reason_of(q, calls[-1], way)
+            return None if found is None or found.cause in _SAYS_LITTLE else found
+        message = (
+            f"The value was assigned to {written(ended)} at {at}, and no gradient flows back "
+            "through an assignment"
+        )
+    else:
+        message = message.format(op=name, at=at)
+    return q.reason(cause, message, advice.format(op=name), at, steps)
+
+
+def written(ended: Ending) -> str:
+    """The Variable to which a value was assigned."""
+    variable = ended.variable() if isinstance(ended, AssignEnding) else None
+    return "a Variable" if variable is None else f"the Variable '{variable.name}'"
 
 
 def name_of(ended: Ending) -> str:
     """What the user called, which may be more than the op at which the chain ends."""
-    if ended.inside is not None or ended.where is None:
+    if ended.inside is not None or ended.where is None or isinstance(ended, AssignEnding):
         return ended.name
     written = called_at(*ended.where)
     if written is None or written == ended.name:
@@ -102,38 +114,15 @@ def name_of(ended: Ending) -> str:
     return written if any(hasattr(library, written) for library in libraries) else ended.name
 
 
+# Of a function that writes a Variable: what it writes need not be from the source.
+_SAYS_LITTLE = (Cause.UNUSED, Cause.INDEPENDENT, Cause.CONNECTED)
 _LIBRARIES = (
     "gradtape", "gradtape.math", "gradtape.nn", "gradtape.linalg", "gradtape.image",
-    "gradtape.signal", "gradtape.numpy", "gradtape.experimental.numpy", "keras.ops", "numpy",
+    "gradtape.signal", "gradtape.random", "gradtape.random.Generator", "gradtape.sparse",
+    "gradtape.sets", "gradtape.strings", "gradtape.bitwise", "gradtape.ragged", "gradtape.raw_ops",
+    "gradtape.quantization", "gradtape.numpy", "gradtape.experimental.numpy", "keras.ops",
+    "keras.random", "numpy", "numpy.linalg",
 )  # fmt: skip
-
-
-def by_assignments(q: Question) -> Reason | None:
-    """Values that were assigned to a Variable which is the target, or which it depends on."""
-    if q.tape._assigned is None:
-        return None
-    variables = [t for t in q.targets if isinstance(t, Variable)]
-    by_node = {node: q.tape._variables[i] for i, node in q.tape._nodes.items()}
-    variables += [by_node[node] for node in q.path.reached if node in by_node]
-    for variable in variables:
-        node = q.tape._nodes.get(id(variable))
-        reads = [n.number for n in q.path.reached if node is not None and node in n.parents]
-        for ended in q.tape._assigned.get(id(variable), ()):
-            way = way_to(q, ended, [])
-            is_read = any(t is variable for t in q.targets) or any(
-                number > ended.number for number in reads
-            )
-            if way is not None and is_read:
-                at = None if ended.where is None else locate(*ended.where)
-                return q.reason(
-                    Cause.ASSIGNED,
-                    f"The value was assigned to the Variable '{variable.name}' at {at}, and no "
-                    "gradient flows back through an assignment",
-                    "Use the tensor that was assigned instead of the Variable.",
-                    at,
-                    [*map(step, way), Step("assign", at)],
-                )
-    return None
 
 
 _ENDS = {
@@ -177,8 +166,8 @@ _ENDS = {
     ),
     End.ASSIGNED: (
         Cause.ASSIGNED,
-        "The value was assigned to a Variable at {at}",
-        "Use the tensor that was assigned.",
+        "",
+        "Use the tensor that was assigned instead of the Variable.",
     ),
 }
 

@@ -45,7 +45,8 @@ def by_dtypes(q: Question) -> Reason | None:
         return q.reason(
             Cause.SOURCE_DTYPE,
             f"{q.name} has dtype {q.source.dtype.name}, which has no gradients",
-            f"Make it a float, such as tf.cast({q.name}, tf.float32), before the tape watches it.",
+            f"Make it a float, such as tf.cast({q.code_name}, tf.float32), before the tape watches "
+            "it.",
         )
     kinds = [t for t in q.targets if _dtype(t) in dtypes.TRAINABLE]
     if kinds or not q.targets:
@@ -73,7 +74,7 @@ def by_resets(q: Question) -> Reason | None:
             return q.reason(
                 Cause.RESET,
                 f"This tape followed {q.name} until tape.reset() at {last}, and not since",
-                f"Call {q.tape_name}.watch({q.name}) after the reset.",
+                f"Call {q.tape_name}.watch({q.code_name}) after the reset.",
                 last,
             )
     elif q.source_node is None:
@@ -111,6 +112,8 @@ def by_watching(q: Question) -> Reason | None:
         return bound
     for last in endings_of(source):
         found = reason_of(q, last, [])
+        if found is None:
+            continue
         return q.reason(
             found.cause,
             f"{name} itself is not recorded: {found.message.rstrip('.')}",
@@ -123,7 +126,7 @@ def by_watching(q: Question) -> Reason | None:
             Cause.OTHER_TAPE,
             f"{name} is followed by another tape, and not by this one"
             + (f": that one began to at {node.location()}" if node.where else ""),
-            f"Call {q.tape_name}.watch({name}) inside this tape's block too.",
+            f"Call {q.tape_name}.watch({q.code_name}) inside this tape's block too.",
             node.location(),
         )
     watch = watch_of(q)
@@ -132,13 +135,13 @@ def by_watching(q: Question) -> Reason | None:
             Cause.NOT_WATCHED,
             f"This tape does not watch {name}: line {watch.line} did not run, or watched another "
             "object of this name",
-            f"Call {q.tape_name}.watch({name}) for the object that is used.",
+            f"Call {q.tape_name}.watch({q.code_name}) for the object that is used.",
             q.at(watch.line),
         )
     return q.reason(
         Cause.NOT_WATCHED,
         f"{name} is a tensor that this tape was never told to watch",
-        f"Call {q.tape_name}.watch({name}) first inside its `with` block"
+        f"Call {q.tape_name}.watch({q.code_name}) first inside its `with` block"
         + (f" (line {q.block.lineno})" if q.block else "")
         + ", or make it a tf.Variable.",
         q.at(q.block.lineno) if q.block else None,
@@ -151,14 +154,14 @@ def unwatched_variable(q: Question, variable: Variable) -> Reason:
             Cause.NOT_ACCESSED,
             f"This tape was made with watch_accessed_variables=False and was not told to watch "
             f"{q.name}",
-            f"Call {q.tape_name}.watch({q.name}) inside its block.",
+            f"Call {q.tape_name}.watch({q.code_name}) inside its block.",
             q.at(q.block.lineno) if q.block else None,
         )
     if not variable.trainable:
         return q.reason(
             Cause.NOT_TRAINABLE,
             f"{q.name} is a Variable with trainable=False, which tapes do not watch by themselves",
-            f"Call {q.tape_name}.watch({q.name}) inside the block, or make it trainable.",
+            f"Call {q.tape_name}.watch({q.code_name}) inside the block, or make it trainable.",
         )
     stopped = by_endings(q)
     if stopped is not None:
@@ -185,9 +188,10 @@ def unwatched_variable(q: Question, variable: Variable) -> Reason:
     if where is not None:
         return q.reason(
             Cause.UNKNOWN,
-            f"{unread}. Whether a function that uses it, in line {where.line}, ran on another "
-            "thread, nothing shows",
-            "Call it on the tape's own thread, which is the only one that it records.",
+            f"{unread}. Line {where.line} uses this name in a function; whether that ran outside "
+            "the tape's block, on another thread, or not at all, nothing shows",
+            "Call it inside the block, on the tape's own thread, which is the only one that it "
+            "records.",
             where,
         )
     return not_run(q, used) or q.reason(

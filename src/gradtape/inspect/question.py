@@ -5,12 +5,14 @@ the tape recorded, and the statements around the call that asks.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from math import inf
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtape.core.departures import Departure
+from gradtape.core.endings import AssignEnding, Ending, ReadEnding
 from gradtape.core.location import Location, locate
 from gradtape.core.node import Node
 from gradtape.core.path import Path
@@ -22,6 +24,7 @@ from gradtape.inspect.explanation import Cause, Reason, Step
 
 if TYPE_CHECKING:
     from gradtape.core.tape import GradientTape
+    from gradtape.core.variable import Variable
 
 Place = tuple[CodeType, int]
 
@@ -116,12 +119,16 @@ class Question:
         return any(
             parent is self.source_node for node in self.all() for parent in node.parents
         ) or any(
-            origin() is self.source_node
-            for scope in {node.scope for node in self.all()} | {self.recording}
-            for noted in scope.endings.values()
-            for ended in noted.each()
-            for origin in ended.origins
+            origin() is self.source_node for ended in self._noted() for origin in ended.origins
         )
+
+    def _noted(self) -> Iterator[Ending]:
+        """All ends of chains that the recording knows."""
+        for scope in {node.scope for node in self.all()} | {self.recording}:
+            for noted in scope.endings.values():
+                yield from noted.each()
+        for writes in (self.tape._assigned or {}).values():
+            yield from writes
 
     def where_used(self) -> str:
         lines = sorted({
@@ -131,13 +138,84 @@ class Question:
         })  # fmt: skip
         return f": {self.name} is used at {', '.join(lines[:3])}" if lines else ""
 
+    @cached_property
+    def departures(self) -> tuple[Departure, ...]:
+        """Where values left the tape, also where the chain had ended before."""
+        noted = self.tape._departures
+        return () if noted is None else noted.records(ended=True)
+
     def comes_from_source(self, departure: Departure) -> bool:
         """Whether values that left the tape were computed from the source, as far as it is
         known.
         """
-        nodes = [node for origin in departure.origins if (node := origin()) is not None]
+        found = [node for origin in departure.origins if (node := origin()) is not None]
+        return self.leads_from_source([node for node in found if not isinstance(node, Ending)]) or (
+            self.end_of(departure) is not None
+        )
+
+    def end_of(self, departure: Departure) -> Ending | None:
+        """Where a chain from the source had ended before its values left the tape."""
+        ends = [e for origin in departure.origins if isinstance(e := origin(), Ending)]
+        return next(
+            (e for end in ends for e in reversed(end.each()) if self.way_to(e) is not None), None
+        )
+
+    def leads_from_source(self, nodes: Sequence[Node]) -> bool:
+        """Whether any of these was computed from the source, by what was recorded or by values that
+        were assigned to Variables.
+        """
         path = Path(nodes, [self.source_node], self.recording)
-        return self.source_node is not None and self.source_node in path.reached
+        if self.source_node is not None and self.source_node in path.reached:
+            return True
+        return any(self.way_to(end) is not None for end in self.ends_among(path, nodes))
+
+    # Where chains ended
+
+    def way_to(self, ended: Ending, forgotten: list[Ending] | None = None) -> list[Node] | None:
+        """The Nodes from the source to where a chain ended; None if it began elsewhere. Where it is
+        not known any more, the end is noted as `forgotten`.
+        """
+        pending, seen = [ended], {ended}
+        while pending:
+            at = pending.pop()
+            if isinstance(at, ReadEnding) and at.variable() is self.source:
+                return []
+            origins = [node for origin in at.origins if (node := origin()) is not None]
+            is_followed = any(recording() is self.recording for recording in at.followed)
+            if forgotten is not None and is_followed and len(origins) < len(at.origins):
+                forgotten.append(at)
+            path = Path(origins, [self.source_node], self.recording)
+            if self.source_node is not None and self.source_node in path.reached:
+                found = [node for node in path.between if node.rule is not None]
+                return found if at is ended else []
+            earlier = set(self.ends_among(path, origins, at.number))
+            if isinstance(at, AssignEnding):
+                earlier.update(at.before)
+            pending += earlier - seen
+            seen |= earlier
+        return None
+
+    def ends_among(
+        self, path: Path, nodes: Iterable[Node], before: float = inf
+    ) -> Iterator[Ending]:
+        """The ends of chains that went on to these Nodes, by a path: those that calls on it were
+        given, and values that were assigned to Variables which it reads, `before` a moment if
+        these are the Nodes themselves.
+        """
+        for node in path.reached:
+            noted = node.scope.endings.get(node.number)
+            if noted is not None:
+                yield from noted.each()
+        if self.tape._assigned is not None:
+            reads = [(parent, node.number) for node in path.reached for parent in node.parents]
+            for read, number in (*reads, *((node, before) for node in nodes)):
+                variable = self._by_node.get(read)
+                if variable is not None:
+                    yield from self.tape.writes_of(variable, number)
+
+    @cached_property
+    def _by_node(self) -> dict[Node | None, Variable]:
+        return {node: self.tape._variables[i] for i, node in self.tape._nodes.items()}
 
     def may_come_from_source(self, departure: Departure) -> bool:
         """Whether they were, or it is not known any more: a long recording forgets."""
@@ -151,6 +229,15 @@ class Question:
     @property
     def tape_name(self) -> str:
         return self.site.on if self.site is not None and self.site.on else "tape"
+
+    @property
+    def code_name(self) -> str:
+        """The source in code that the user could write: its name, or any."""
+        try:
+            ast.parse(self.name, mode="eval")
+        except SyntaxError:
+            return "x"
+        return self.name
 
     @cached_property
     def block(self) -> Any:
@@ -266,9 +353,8 @@ class Question:
     @cached_property
     def _places(self) -> list[Location | None]:
         found = [node.location() for node in self.all()]
-        for scope in {node.scope for node in self.all()} | {self.recording}:
-            found += [e.location() for noted in scope.endings.values() for e in noted.each()]
-        for departure in self.tape.departures():
+        found += [ended.location() for ended in self._noted()]
+        for departure in self.departures:
             found += [departure.location, *departure.callers]
         return found
 

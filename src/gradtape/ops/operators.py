@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradtape import dtypes
 from gradtape.convert import as_tensor, operand
+from gradtape.core.endings import End, Ending, ending, note_endings
 from gradtape.core.location import caller, locate
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
@@ -148,11 +149,14 @@ def index(x: Tensor, key: Any) -> Tensor:
     if isinstance(key, (Tensor, Variable, np.ndarray)) and _array(key).dtype.kind == "b":
         if is_traced(key):
             raise _not_traceable("a boolean mask", "gradtape.where(mask, x, 0)")
-        return _masked(x, np.asarray(_array(key)))
+        found = _masked(x, np.asarray(_array(key)))
+        return _chosen_by(found, [operand(key)]) if isinstance(key, (Tensor, Variable)) else found
     if _holds_arrays(key):
         return pick(x, _parts_with_arrays(key))
+    chosen: list[Any] = []
     try:
-        return getitem(x, key=_parts(key))
+        found = getitem(x, key=_parts(key, chosen))
+        return _chosen_by(found, chosen) if chosen else found
     except IndexError as error:
         raise invalid_argument(f"getitem: {error}") from error
     except InvalidArgumentError as error:
@@ -164,6 +168,19 @@ def index(x: Tensor, key: Any) -> Tensor:
             "pick elements"
         )
         raise invalid_argument(f"{error}: {hint}.") from error
+
+
+def _chosen_by(found: Tensor, indices: Sequence[Any]) -> Tensor:
+    """What was found at indices that are tensors, of which no gradient passes back to those."""
+    nodes = [getattr(index, "node", None) for index in indices]
+    if any(nodes):
+        if found.node is None:
+            found.node = ending("getitem", End.NO_DERIVATIVE, nodes)
+        elif isinstance(found.node, Ending):
+            found.node = ending("getitem", End.NO_DERIVATIVE, [*nodes, found.node])
+        else:
+            note_endings("getitem", found.node, nodes)
+    return found
 
 
 class MaskShapeError(ValueError, IndexError):
@@ -220,38 +237,43 @@ def _parts_with_arrays(key: Any) -> tuple[Any, ...]:
     )
 
 
-def _parts(key: Any) -> tuple[Any, ...]:
-    """An index as a tuple; a Python list is one index for each axis, as in TensorFlow."""
+def _parts(key: Any, chosen: list[Any] | None = None) -> tuple[Any, ...]:
+    """An index as a tuple; a Python list is one index for each axis, as in TensorFlow. Those that
+    are not plain numbers are added to `chosen`.
+    """
     parts = key if isinstance(key, (tuple, list)) else (key,)
-    return tuple([_index_part(part) for part in parts])
+    return tuple([_index_part(part, chosen) for part in parts])
 
 
-def _index_part(part: Any) -> Any:
+def _index_part(part: Any, chosen: list[Any] | None = None) -> Any:
     if part is None or part is Ellipsis:
         return part
     if isinstance(part, slice):
-        return slice(_bound(part.start), _bound(part.stop), _bound(part.step))
+        bounds = part.start, part.stop, part.step
+        return slice(*[_bound(bound, chosen) for bound in bounds])
     if isinstance(part, bool) or (
         isinstance(part, (Tensor, Variable)) and part.array.dtype.kind == "b"
     ):
         raise TypeError(
             f"Cannot index with {part!r} among other indices: use gradtape.boolean_mask."
         )
-    return _integer(part)
+    return _integer(part, chosen)
 
 
-def _bound(value: Any) -> int | None:
+def _bound(value: Any, chosen: list[Any] | None = None) -> int | None:
     if is_traced(value):
         raise _not_traceable(
             "a slice with a bound", "gradtape.slice(x, begin, size) with a known size"
         )
-    return None if value is None else _integer(value)
+    return None if value is None else _integer(value, chosen)
 
 
-def _integer(value: Any) -> int:
+def _integer(value: Any, chosen: list[Any] | None = None) -> int:
     """A Python integer from what stands for one."""
     if isinstance(value, int):
         return value
+    if chosen is not None:
+        chosen.append(value)
     array = _array(value)
     if isinstance(array, (np.ndarray, np.generic)) and array.ndim == 0 and array.dtype.kind in "iu":
         return int(array)
@@ -274,7 +296,7 @@ class VariableSlice(Tensor):
         variable = self._variable
         array = variable._compatible(value, "assign")
         try:
-            variable.write_at(self._key, array)
+            variable.write_at(self._key, array, given=value)
         except (ValueError, IndexError) as error:
             raise invalid_argument(f"assign: {error}") from error
         return variable

@@ -52,7 +52,7 @@ class VariableReads(Block):
         self.variables[id(variable)] = variable
         return None
 
-    def before_write(self, variable: Variable, value: Any) -> None:
+    def before_write(self, variable: Variable, value: Any, *, replaces: bool = True) -> None:
         if id(variable) not in self.first_values:
             trace = here.state.trace
             self.first_values[id(variable)] = (

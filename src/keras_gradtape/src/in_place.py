@@ -117,6 +117,12 @@ def _in_turn(rule: Callable[..., bool]) -> Callable[..., bool]:
     return update
 
 
+def note(gradient: Any, variable: Any) -> None:
+    """Tells tapes around an update from which gradient the new value is."""
+    value = gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient
+    _inner(variable).tell_recorders(value, replaces=False)
+
+
 def _corrected(rate: Any, keep_1: Any, keep_2: Any, steps: Any) -> Any:
     """Adam's learning rate, corrected for averages that began with zeros."""
     return rate * np.sqrt(1 - keep_2**steps) / (1 - keep_1**steps)

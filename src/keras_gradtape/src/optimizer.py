@@ -139,7 +139,9 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
         plain = tf.inside_function() or in_stateless_scope()
         update = in_place.nothing if plain else in_place.rule_of(self)
         for gradient, variable in zip(grads, trainable_variables, strict=True):
-            if not update(self, gradient, variable, learning_rate):
+            if update(self, gradient, variable, learning_rate):
+                in_place.note(gradient, variable)
+            else:
                 self.update_step(gradient, variable, learning_rate)
 
     def _apply_weight_decay(self, variables: Sequence[Any]) -> None:

@@ -132,11 +132,13 @@ class PlacedVariable(Variable):
         with xla_settings.at_once():
             return xla_engine.run(xla_engine.bind(ufunc.__name__), array, change)
 
-    def write_at(self, key: Any, values: Any, ufunc: np.ufunc | None = None) -> None:
+    def write_at(
+        self, key: Any, values: Any, ufunc: np.ufunc | None = None, *, given: Any = None
+    ) -> None:
         if here.state.trace is not None:
-            super().write_at(key, values, ufunc)
+            super().write_at(key, values, ufunc, given=given)
             return
-        self.tell_recorders()
+        self.tell_recorders(given, replaces=False)
         with writing.lock, xla_settings.at_once():
             while not self.swap(
                 array := self.array, xla_engine.written_at(array, key, values, ufunc)

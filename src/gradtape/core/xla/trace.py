@@ -493,7 +493,12 @@ def _assigned(tensors: list[Tensor]) -> list[Tensor]:
     array, trace = after.array, here.state.trace
     if trace is not None:
         (array,) = trace.listed(_assigned, [before, after], [trace.own(array)], [0b01])
-    return [tensor_of(array, before.node)]
+    node = before.node
+    if after.node is not None:
+        from gradtape.core.variable import after_assignment  # noqa: PLC0415 - it imports this
+
+        node = after_assignment(node, after.node)
+    return [tensor_of(array, node)]
 
 
 def one_for_all(tensor: Tensor) -> Tensor:

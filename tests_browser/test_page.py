@@ -5,11 +5,13 @@ the right numbers, and hostile text does nothing.
 import linecache
 import math
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape import keras
 
 ROWS = "#rows .row"
 
@@ -466,3 +468,80 @@ def test_a_notebook_shows_it_in_a_frame(browser, tmp_path, text):
         assert len(titles(browser)) == 3
         assert browser.run("return typeof window.hacked") == "undefined"
     assert browser.run("return typeof window.hacked") == "undefined"
+
+
+def shared_lines(count=3):
+    """A tape in which several layers run the same lines, so that its figures are the longest."""
+    names = [f"mmmmmmmmmmmm_{i}" for i in range(count)]
+    layers = [keras.layers.Dense(120, activation="relu", name=name) for name in names]
+    network = keras.Sequential([keras.Input([200]), *layers], name="net")
+    x = np.ones([1000, 200], "float32")
+    with tf.profile() as p:
+        with tf.GradientTape(persistent=True) as tape:
+            loss = tf.reduce_mean(tf.square(network(x)))
+        tape.gradient(loss, network.trainable_variables)
+    return tape, loss, p
+
+
+@pytest.mark.parametrize("width", [1920, 1400, 1280, 1024, 700])
+@pytest.mark.parametrize("level", ["1", "2", "3"])
+def test_no_figure_is_cut_off_before_its_unit(browser, opened, width, level):
+    tape, loss, p = shared_lines()
+    opened(tape, target=loss, profile=p, size=(width, 900))
+    browser.press(level)
+    figures = browser.run(
+        "return [...document.querySelectorAll('.figure')]"
+        ".filter(f => f.offsetParent !== null)"
+        ".map(f => [f.textContent, f.scrollWidth <= f.clientWidth])"
+    )
+    assert any("KiB" in text for text, _ in figures)
+    assert [text for text, is_whole in figures if not is_whole] == []
+
+
+@pytest.mark.parametrize("width", [1400, 1024, 700])
+def test_a_long_name_of_a_variable_leaves_room_for_the_code(browser, opened, width):
+    w = tf.Variable([1.0, 2.0], name="a_name_that_goes_on_" * 20)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(w * w)
+    opened(tape, target=loss, size=(width, 900))
+    browser.press("2")
+    widths = browser.run(
+        "return [...document.querySelectorAll('.row.line code.name')].map(c => c.clientWidth)"
+    )
+    assert widths
+    assert min(widths) > 100
+
+
+def test_on_a_narrow_page_the_findings_come_first(browser, opened):
+    tape, loss = residual()
+    opened(tape, target=loss, size=(700, 900))
+    tops = browser.run(
+        "return ['findings', 'graph', 'code', 'details']"
+        ".map(id => document.getElementById(id).getBoundingClientRect().top)"
+    )
+    assert tops == sorted(tops)
+    rows = browser.run(
+        "const rows = document.getElementById('rows');"
+        "return [rows.clientHeight, rows.querySelectorAll('.row').length]"
+    )
+    assert rows[0] > 100
+    assert rows[1] > 2
+
+
+@pytest.mark.parametrize(("width", "count"), [(1400, 10), (700, 5)])
+def test_names_below_the_chart_do_not_touch(browser, opened, width, count):
+    tape, loss, p = shared_lines(count)
+    opened(tape, target=loss, profile=p, size=(width, 900))
+    browser.run(
+        "const pen = CanvasRenderingContext2D.prototype, before = pen.fillText;"
+        "window.drawn = [];"
+        "pen.fillText = function (text, x, y) {"
+        "  const half = this.measureText(text).width / 2;"
+        "  if (this.textAlign === 'center') window.drawn.push([x - half, x + half]);"
+        "  return before.call(this, text, x, y);"
+        "};"
+    )
+    browser.press("t")  # draws it again
+    found = browser.run("return window.drawn")
+    assert len(found) > 1
+    assert all(end + 4 <= start for (_, end), (start, _) in pairwise(sorted(found)))

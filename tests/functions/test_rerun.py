@@ -184,3 +184,35 @@ def test_what_it_refuses():
     f = tf.function(lambda x: tf.debugging.why_nonfinite(tf.math.log, x).value)
     with pytest.raises(RuntimeError, match="Ask outside"):
         f(tf.constant(1.0))
+
+
+LINEAR = {
+    "a number": lambda x: x - 100.0,
+    "an array": lambda x: x + np.full([2], -100.0, np.float32),
+    "a tensor": lambda x: tf.constant([1.0, 1.0]) * x - tf.constant([100.0, 100.0]),
+    "a matrix": lambda x: tf.linalg.matvec(tf.constant([[-50.0, -50.0]] * 2), x),
+    "several": lambda x: tf.reduce_sum(tf.stack([x, tf.constant([-100.0, -100.0])]), 0),
+}
+
+
+@pytest.mark.parametrize("kind", LINEAR)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_linear_ops_were_given_is_kept_so_that_the_answer_is_certain(kind, compiled):
+    def run(x):
+        return tf.sqrt(LINEAR[kind](x)) * 2.0
+
+    found = tf.debugging.why_nonfinite(tf.function(run) if compiled else run, tf.constant([1.0, 2]))
+    assert (found.op, found.phase, found.certain) == ("sqrt", "forward", True)
+    assert found.inputs[0].value < 0.0
+    assert "tf.debugging.why_nonfinite" not in found.advice
+
+
+def test_a_constant_that_is_not_finite_is_named_also_where_nothing_saves_it():
+    found = tf.debugging.why_nonfinite(lambda x: (x - np.inf) * 2.0, tf.constant([1.0, 2.0]))
+    assert (found.kind, found.op, found.certain) == ("constant", "subtract", True)
+
+
+def test_an_input_that_is_not_finite_is_from_nowhere():
+    found = tf.debugging.why_nonfinite(tf.function(lambda x: x * 2.0), tf.constant([np.nan]))
+    assert found.kind == "source"
+    assert found.location is None

@@ -121,6 +121,31 @@ OTHERS = {
         (Cause.NO_DERIVATIVE,),
         "greater",
     ),
+    **{
+        f"a number in {what}": (
+            "n = tf.cast(tf.reduce_max({s}), tf.int32)\n" + f"y = {expression} * v",
+            (Cause.UNKNOWN,),
+            None,
+        )
+        for what, expression in {
+            "zeros": "tf.reduce_sum(tf.zeros([n]))",
+            "range": "tf.reduce_sum(tf.cast(tf.range(n), tf.float32))",
+            "slice": "tf.reduce_sum(tf.slice(table, [0, 0], [n, 2]))",
+            "tile": "tf.reduce_sum(tf.tile(table, [n, 1]))",
+            "roll": "tf.roll(table, n, 0)[0]",
+            "cond": "tf.cond(n > 1, lambda: 1.0, lambda: 2.0)",
+        }.items()
+    },
+    "a derivative of a line": (
+        (
+            "with tf.GradientTape() as inner:\n"
+            "    z = tf.reduce_sum({s} * 3.0)\n"
+            "g = inner.gradient(z, {s})\n"
+            "y = g * v"
+        ),
+        (Cause.UNKNOWN, Cause.INDEPENDENT),
+        None,
+    ),
     "a gradient": (
         (
             "with tf.GradientTape() as inner:\n"
@@ -136,8 +161,10 @@ EAGER = ("a new Variable", "a new Variable of the source", "a metric", "a bound"
 
 
 def through(kind: str, source: str, asked: str, wrapped: str) -> Program | None:
-    if wrapped.startswith("compiled") and kind in EAGER:
+    if wrapped.startswith("compiled") and (kind in EAGER or kind.startswith("a number")):
         return None
+    if kind == "a derivative of a line" and source == "x":
+        return None  # which the tape inside does not watch
     block, causes, op = OTHERS[kind]
     watch = "tape.watch(x)\n" if source == "x" else ""
     body = _taped(watch + block.format(s=source), source, asked)

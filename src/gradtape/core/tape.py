@@ -116,13 +116,14 @@ class GradientTape(TapeMethods, TapeControl, Block):
 
     def _start(self, state: ThreadState, position: int | None = None) -> None:
         if self.scope is None:
+            if self._departures is not None:  # it has recorded before
+                self._forget_notes()
             self._departures = self._new_departures()
             self.scope = Recording(self._departures, traced=state.trace is not None)
             if self._limit is not None:
                 self.scope, self._plan = _limited(self._limit, self.scope)
             self._variables = {}
             self._ended_by = None
-            self._forget_notes()
         self._thread = state
         self._go_on(position)
 

@@ -83,7 +83,7 @@ class TapeNotes:
             self._assigned = {}
         self._assigned[id(variable)] = [*(earlier or ())[-_FEW:], found]
 
-    def writes_of(self, variable: Variable, before: float = inf) -> list[AssignEnding]:
+    def _writes_of(self, variable: Variable, before: float = inf) -> list[AssignEnding]:
         """What has made the value that a Variable had at a moment, the first write first, as far as
         a recording followed it.
         """
@@ -99,4 +99,4 @@ class TapeNotes:
         """What stands for a Variable that is not watched, where it is read: recorded values that
         were assigned to it.
         """
-        return joined(self.writes_of(variable))
+        return joined(self._writes_of(variable))

@@ -132,7 +132,7 @@ class Variable(SparseWrites, TensorOperators):
             here.state.trace.made.add(id(self))
         elif here.state.device is not None:
             here.state.device.adopt(self)
-        if here.state.recorders and isinstance(initial_value, (Tensor, Variable)):
+        elif here.state.recorders and isinstance(initial_value, (Tensor, Variable)):
             self.tell_recorders(initial_value)
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -112,7 +112,8 @@ def looked_into(
         for variable, array in given:
             variable.assign(array, read_value=False)
         earlier = _newest_variable()
-        with _Quietly(IN_A_FUNCTION if in_a_function else OP_BY_OP) as walks, Everything() as tape:
+        how = IN_A_FUNCTION if in_a_function else OP_BY_OP
+        with _Quietly(how) as walks, Everything() as tape, tape.constants:
             tape.watch_inputs(copies, names)
             walks.look = lambda *walk: _in_a_walk(tape, label, *walk)
             result = run(copies)
@@ -168,6 +169,7 @@ class Everything(GradientTape):
         self._new_departures = _Taken
         self.values: dict[Node, Any] = {}
         self.names: dict[Node, str] = {}
+        self.constants = _Constants()
 
     def taken(self) -> list[Tensor]:
         """The tensors whose values were handed out, to `float()` for example."""
@@ -182,6 +184,7 @@ class Everything(GradientTape):
             assert t.node is not None
             self.values[t.node] = t.array
             self.names[t.node] = names[i] if names else f"input {i}"
+            t.node.where = None  # it is from elsewhere
 
     def variable_node(self, variable: Variable) -> Node | None:
         node = self._nodes.get(id(variable))
@@ -198,6 +201,44 @@ class Everything(GradientTape):
     def before_write(self, variable: Variable, value: Any, *, replaces: bool = True) -> None:
         """What is read from now on is another value."""
         self._nodes.pop(id(variable), None)
+
+
+class _Constants(Block):
+    """A recorder that keeps the arguments of recorded ops which nothing follows, such as the number
+    in `x - 100.0`: rules do not save what only linear ops were given.
+    """
+
+    pushes = True  # so it sees every op that is recorded
+    recording = True
+    scope: Recording | None = None
+
+    def __init__(self) -> None:
+        self.kept: dict[Node, dict[int, Any]] = {}
+
+    def push(self, node: Node, args: Sequence[Any], outputs: Any) -> None:
+        found = {
+            i: array
+            for i, (arg, parent) in enumerate(zip(args, node.parents, strict=False))
+            if parent is None and isinstance(array := plain(arg), _ARRAYS)
+        }
+        if found:
+            self.kept[node] = found
+
+    def before_write(self, variable: Variable, value: Any, *, replaces: bool = True) -> None:
+        """Keeps nothing."""
+
+    def variable_node(self, variable: Variable) -> Node | None:
+        return None
+
+    def enter(self) -> None:
+        here.state.add(self)
+
+    def leave(self) -> None:
+        if self in here.state.recorders:
+            here.state.remove(self)
+
+
+_ARRAYS = (np.ndarray, np.generic, int, float, complex)
 
 
 class _Taken(Departures):
@@ -282,7 +323,9 @@ def _evidence(
 ) -> Evidence:
     assert tape.scope is not None
     known = {**tape.values, **(more or {})}
-    found = Evidence([tape.scope, *recordings], targets, known, names=tape.names)
+    found = Evidence(
+        [tape.scope, *recordings], targets, known, names=tape.names, constants=tape.constants.kept
+    )
     found.label = label
     return found
 

@@ -10,7 +10,7 @@ assigned since.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -38,7 +38,8 @@ class Known(NamedTuple):
 class Evidence:
     """What is known of the values in some recordings.
 
-    `given` are Tensors, by their Nodes, that somebody still has. `origins` says, for a call that
+    `given` are Tensors, by their Nodes, that somebody still has, and `constants` the arguments of
+    ops that nothing follows, by their positions, if they were kept. `origins` says, for a call that
     was run again, what its inputs were: a Node of the recording outside, or a text.
     """
 
@@ -49,6 +50,7 @@ class Evidence:
         given: dict[Node, Any],
         *,
         names: dict[Node, str] | None = None,
+        constants: Mapping[Node, dict[int, Any]] | None = None,
         outside: tuple[Evidence, dict[Node, Any]] | None = None,
         number: tuple[int, ...] = (),
     ) -> None:
@@ -57,6 +59,7 @@ class Evidence:
         self.call: Any = None  # the Node of the call outside
         self.number = number  # of the call that was run again, to tell what came first
         self.names = dict(names or {})  # of sources
+        self._constants = constants or {}
         self.variables: dict[Node, Variable] = {}
         self.label: Callable[[Node], str | None] | None = None  # what is told of a Node besides
         self.nodes = self._reached(targets)
@@ -99,7 +102,7 @@ class Evidence:
 
     def arguments(self, node: Node) -> list[Known | None]:
         """The arguments of a recorded op; None for what is not known."""
-        saved = saved_arguments(node)
+        saved = {**self._constants.get(node, {}), **saved_arguments(node)}
         return [
             Known(saved[i]) if i in saved else None if parent is None else self.value(parent)
             for i, parent in enumerate(node.parents)

@@ -133,6 +133,17 @@ def _answer(q: Question) -> Reason:
             "Remove the reset if it was.",
             at,
         )
+    shown = [s for s in q.uses(direct=True, sure=True) if q.is_sure(s)]
+    if shown:
+        at = q.at(shown[-1].line)
+        return q.reason(
+            Cause.UNKNOWN,
+            f"{nothing} In the source code, line {at.line} does; how, nothing shows: by something "
+            "that no gradient passes, such as a shape, a count, a condition, or a derivative that "
+            f"does not depend on {q.name}",
+            f"Compute {q.target} from the values of {q.name}.",
+            at,
+        )
     return q.reason(
         Cause.INDEPENDENT,
         f"Nothing that this tape recorded leads from {q.name} to {q.target}" + q.where_used(),

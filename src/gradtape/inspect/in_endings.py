@@ -25,7 +25,7 @@ def by_endings(q: Question) -> Reason | None:
     candidates += q.ends_among(q.path, q.target_nodes)
     for t in q.targets:
         if isinstance(t, Variable):
-            candidates += q.tape.writes_of(t)
+            candidates += q.tape._writes_of(t)
     candidates.sort(key=lambda e: e.number)
     forgotten: list[Ending] = []
     unsure: list[Ending] = []

@@ -211,7 +211,7 @@ class Question:
             for read, number in (*reads, *((node, before) for node in nodes)):
                 variable = self._by_node.get(read)
                 if variable is not None:
-                    yield from self.tape.writes_of(variable, number)
+                    yield from self.tape._writes_of(variable, number)
 
     @cached_property
     def _by_node(self) -> dict[Node | None, Variable]:

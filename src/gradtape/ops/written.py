@@ -203,7 +203,25 @@ def _record_text(op: Op, followed: list[str], params: str, depth: int) -> str:
         else "None"
         for x, names in zip(op.arguments, op.saves, strict=True)
     )
-    noted = [*(f"{x}_node" for x in apart), "*(ends or ())"]
+    noted = [f"{x}_node" for x in apart]
+    is_noted = [f"{x}_node is not None" for x in apart]
+    if len(followed) > 1:
+        noted.append("*(ends or ())")
+        is_noted.append("ends is not None")
+        elsewhere = f"""
+    ends = None
+    if {other}:
+        # An end of a chain stands in the place of a Node: the call is recorded without it.
+{ends}
+        if ends is None or ({nothing}) or {other}:
+            return {finish}, scope)"""
+    else:  # where the chain of the only argument has ended, nothing is recorded
+        elsewhere = f"""
+    if {other}:
+        return {finish}, scope)"""
+    note = f"""
+    if {" or ".join(is_noted)}:
+        note_endings({op.name!r}, node, {tuple_text(noted)})"""
     parents = (f"{x}_node" if x in followed else "None" for x in op.arguments)
     return f"""
     if {nothing}:
@@ -213,12 +231,7 @@ def _record_text(op: Op, followed: list[str], params: str, depth: int) -> str:
         # a mask is where a chain ends.
         return {finish}, None)
     scope = state.scope
-    ends = None
-    if {other}:
-        # An end of a chain stands in the place of a Node: the call is recorded without it.
-{ends}
-        if ends is None or ({nothing}) or {other}:
-            return {finish}, scope)
+{elsewhere}
     dtype = out.dtype
     if state.pushers or (dtype is not FLOAT32 and dtype is not FLOAT64):
         return {finish}, scope)
@@ -237,8 +250,7 @@ def _record_text(op: Op, followed: list[str], params: str, depth: int) -> str:
         scope.sweep()
     if out.nbytes > LARGE_OUTPUT:
         scope.has_taken(out.nbytes)
-    if {"".join(f"{x}_node is not None or " for x in apart)}ends is not None:
-        note_endings({op.name!r}, node, {tuple_text(noted)})
+{note if is_noted else ""}
     tensor = new(Tensor)
     tensor.array = out
     tensor.node = node

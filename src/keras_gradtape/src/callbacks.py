@@ -22,8 +22,11 @@ from keras_gradtape.src.trainer import flat
 
 
 class _Moment(NamedTuple):
-    """What a step began with: its batches, and the values of all Variables."""
+    """What a step began with: the number of its first batch, its batches, and the values of all
+    Variables.
+    """
 
+    first: int
     batches: Sequence[Any]
     state: list[tuple[tf.Variable, np.ndarray[Any, Any]]]
 
@@ -78,7 +81,7 @@ class ExplainNonFinite(Callback):
             if not self._moments:
                 self._build()
             state = [(v, v.numpy()) for v in _variables(self.model)]
-            self._moments = [*self._moments[-1:], _Moment(self.model.batches_now, state)]
+            self._moments = [*self._moments[-1:], _Moment(batch, self.model.batches_now, state)]
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         turned = _not_finite(logs or {}) if self.found is None else None
@@ -148,7 +151,7 @@ class ExplainNonFinite(Callback):
 
         names = [
             f"tensor {i} of the batch" if len(parts) == 1 else f"tensor {i} of batch {k}"
-            for k, count in enumerate(counts)
+            for k, count in enumerate(counts, moment.first)
             for i in range(count)
         ]
         with _NamedLayers(model, regions):

@@ -123,11 +123,19 @@ const chart = {
         pen.fillRect(a + 0.5, bottom + 3, size - 1, 2);
         pen.globalAlpha = 1;
         const title = data.groups[group(start)].title;
-        const fits = size > 24 ? Math.floor(size / 5.6) : 0;
-        if (fits > 3) pen.fillText(title.length > fits ? title.slice(0, fits - 1) + "…" : title, a + size / 2, bottom + 12);
+        const shown = shortened(title, (text) => pen.measureText(text).width <= size - 8);
+        if (shown) pen.fillText(shown, a + size / 2, bottom + 12);
       }
       odd = !odd;
       start = i;
     }
   },
 };
+
+// As much of a text as fits, with a sign that there is more; nothing if that is too little to read.
+function shortened(text, fits) {
+  if (fits(text)) return text;
+  const letters = [...text].slice(0, 200);
+  while (letters.length > 2 && !fits(letters.join("") + "…")) letters.pop();
+  return letters.length > 2 ? letters.join("") + "…" : "";
+}

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.data.csv_tables import records_of
+from gradtape.io.csv_records import RecordParser
 
 CsvDataset = tf.data.experimental.CsvDataset
 make_csv_dataset = tf.data.experimental.make_csv_dataset
@@ -247,3 +249,47 @@ def test_arguments_that_do_not_fit_a_table(table, arguments, message):
 def test_no_files_match(tmp_path):
     with pytest.raises(ValueError, match="no files match"):
         make_csv_dataset(str(tmp_path / "*.csv"), 2)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_records_taken_together_are_those_taken_one_by_one(tmp_path, seed):
+    draw = random.Random(seed)
+    fields = ["1", "2.5", "", "NA", " 7 ", "a", '"b,c"', "-3", "1_0", "0x1f", "nan", "99999999999"]
+    width = draw.randint(1, 3)
+    lines = [",".join(draw.choices(fields[: draw.choice([1, 4, 12])], k=width)) for _ in range(12)]
+    if draw.random() < 0.5:
+        lines[draw.randrange(12)] = draw.choice(["", "1,2,3,4", '"open'])
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines))
+    defaults = [
+        draw.choice([tf.int32, tf.string, [0.5], [""], [-1], tf.float64]) for _ in range(width)
+    ]
+    parser = RecordParser("CsvDataset", defaults, ",", True, "NA")
+    alone = []
+    for number, line in enumerate(records_of(iter([path.read_bytes()]), parser.is_open)):
+        try:
+            values = parser.values(line, f"record {number}", blank=[b""])
+            alone.append([c.tensor([v], ()) for c, v in zip(parser.columns, values, strict=True)])
+        except tf.errors.InvalidArgumentError:
+            alone.append(None)
+    wanted = [str([leaf.numpy() for leaf in row]) for row in alone if row is not None]
+    dataset = CsvDataset(str(path), defaults, na_value="NA").ignore_errors()
+    assert [str([leaf.numpy() for leaf in row]) for row in dataset] == wanted
+    if None in alone:
+        return
+    together = CsvDataset(str(path), defaults, na_value="NA").batch(draw.choice([1, 5, 50]))
+    found = [str(list(row)) for row in together.unbatch().as_numpy_iterator()]
+    assert found == [str(list(row)) for row in dataset.as_numpy_iterator()]
+    assert found == [
+        str(list(row)) for row in CsvDataset(str(path), defaults, na_value="NA").as_numpy_iterator()
+    ]
+
+
+def test_a_batch_with_a_wrong_record_is_an_error_and_the_next_goes_on(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("1\n2\nx\n4\n5\n")
+    elements = iter(CsvDataset(str(path), [tf.int32]).batch(2))
+    assert next(elements)[0].numpy().tolist() == [1, 2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="field 0 of record 2 of"):
+        next(elements)
+    assert [element[0].numpy().tolist() for element in elements] == [[4, 5]]

@@ -165,3 +165,53 @@ def test_sparse_tensors_of_different_sizes():
     assert sparse.element_spec == tf.SparseTensorSpec([None], tf.int64)
     (batch,) = sparse.batch(3)
     np.testing.assert_array_equal(tf.sparse.to_dense(batch), [[0, 0, 0], [0, 1, 0], [0, 1, 2]])
+
+
+DENSE = [[1, 0, 2], [0, 0, 0], [0, 3, 0]]
+
+
+def dense_rows(dataset):
+    def dense(leaf):
+        return as_list(tf.sparse.to_dense(leaf) if isinstance(leaf, tf.SparseTensor) else leaf)
+
+    return [tf.nest.map_structure(dense, e) if isinstance(e, tuple) else dense(e) for e in dataset]
+
+
+@pytest.mark.parametrize("unbatched", [False, True])
+def test_rows_of_a_sparse_tensor(unbatched):
+    x = tf.sparse.from_dense(DENSE)
+    rows = D.from_tensors(x).unbatch() if unbatched else D.from_tensor_slices(x)
+    assert rows.element_spec == tf.SparseTensorSpec([3], tf.int32)
+    assert len(rows) == 3
+    assert dense_rows(rows) == DENSE
+    assert dense_rows(rows.skip(1).repeat(2)) == DENSE[1:] * 2
+    assert rows.batch(2).element_spec == tf.SparseTensorSpec([None, 3], tf.int32)
+    assert dense_rows(rows.batch(2)) == [DENSE[:2], DENSE[2:]]
+    assert dense_rows(rows.map(tf.sparse.reduce_sum)) == [3, 0, 3]
+    deep = tf.sparse.from_dense(np.arange(12).reshape(2, 3, 2) % 3)
+    assert dense_rows(D.from_tensor_slices(deep)) == (np.arange(12).reshape(2, 3, 2) % 3).tolist()
+
+
+def test_sparse_rows_beside_tensors():
+    pairs = D.from_tensor_slices((tf.sparse.from_dense(DENSE), [1.0, 2.0, 3.0]))
+    assert dense_rows(pairs) == list(zip(DENSE, [1.0, 2.0, 3.0], strict=True))
+    assert dense_rows(pairs.batch(3).unbatch()) == dense_rows(pairs)
+    with pytest.raises(ValueError, match="as many rows, got 3, 2"):
+        D.from_tensor_slices((tf.sparse.from_dense(DENSE), [1, 2]))
+    wrong = D.from_tensors((tf.sparse.from_dense(DENSE), [1, 2])).unbatch()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="the same number of rows"):
+        next(iter(wrong))
+
+
+@pytest.mark.parametrize("values", [[[1, 2], [], [3]], [[1, 2], [3, 4]], [["a", "b"], [], ["c"]]])
+def test_ragged_batches_are_taken_apart(values):
+    x = tf.ragged.constant(values)
+    rows = D.from_tensors(x).repeat(2).unbatch()
+    assert rows.element_spec == tf.RaggedTensorSpec([None], x.dtype, 0)
+    wanted = [row.numpy().tolist() for row in x] * 2
+    assert lists(rows) == wanted
+    batches = list(rows.batch(2))
+    assert all(isinstance(batch, tf.RaggedTensor) for batch in batches)
+    assert [row for batch in batches for row in batch.to_list()] == wanted
+    variable = D.range(5).map(lambda n: tf.range(n))
+    assert lists(variable.ragged_batch(3).unbatch()) == lists(variable)

@@ -73,7 +73,7 @@ def test_no_function_gives_what_stands_for_a_ragged_tensor_inside(x):
     [
         lambda x: tf.matmul(x, x),
         lambda x: tf.reshape(x, [-1]),
-        lambda x: tf.nn.softmax(x),
+        lambda x: tf.nn.log_softmax(x),
         lambda x: tf.sort(x),
         lambda x: tf.cumsum(x),
         lambda x: tf.linalg.norm(x),
@@ -271,3 +271,59 @@ def test_lists_without_values_have_as_many_axes_as_one_likes(rows, arguments, sh
     assert found.to_list() == rows
     with pytest.raises(ValueError, match="less than the depth"):
         tf.ragged.constant([[1]], ragged_rank=2)
+
+
+def test_variances_of_numbers_far_from_zero():
+    draw = np.random.default_rng(0)
+    rows = [(1e4 + draw.normal(size=n)).astype(np.float32).tolist() for n in (1, 4, 9, 2)]
+    rows.append([10000.1] * 3)
+    x = tf.ragged.constant(rows)
+    wanted = [np.var(np.array(row, np.float64)) for row in rows]
+    np.testing.assert_allclose(tf.math.reduce_variance(x, axis=1), wanted, rtol=1e-3, atol=1e-6)
+    found = tf.math.reduce_std(x, axis=1).numpy()
+    assert (found >= 0).all()
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(tf.math.reduce_variance(x, axis=1))
+    gradient = tape.gradient(total, x).to_list()
+    for row, own in zip(rows, gradient, strict=True):
+        distances = np.array(row, np.float64) - np.mean(row)
+        np.testing.assert_allclose(own, 2 * distances / len(row), atol=2e-3)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_softmax_of_rows(depth):
+    rows = [[1.0, 2.0], [], [500.0, -500.0, 0.0], [3.0]]
+    x = tf.ragged.constant(rows if depth == 2 else [rows, [], rows[:1]])
+
+    def wanted(row):
+        return tf.nn.softmax(tf.constant(row)).numpy().tolist() if row else []
+
+    found = tf.nn.softmax(x)
+    assert found.shape.as_list() == x.shape.as_list()
+    flat = found.to_list() if depth == 2 else found.to_list()[0]
+    for row, own in zip(rows, flat, strict=True):
+        np.testing.assert_allclose(own, wanted(row), rtol=1e-6)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(tf.nn.softmax(x) * x)
+    first = tf.constant(rows[0])
+    with tf.GradientTape() as alone:
+        alone.watch(first)
+        own = tf.reduce_sum(tf.nn.softmax(first) * first)
+    gradient = tape.gradient(total, x).to_list()
+    row = gradient[0] if depth == 2 else gradient[0][0]
+    np.testing.assert_allclose(row, alone.gradient(own, first), rtol=1e-5)
+    with pytest.raises(ValueError, match="axis must be the last one, got 0"):
+        tf.nn.softmax(x, axis=0)
+    uniform = tf.RaggedTensor.from_row_lengths(tf.zeros([3, 2]), [1, 2])
+    assert tf.nn.softmax(uniform).to_list() == [[[0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]]
+
+
+def test_floats_are_printed_with_their_own_digits():
+    assert (
+        str(tf.ragged.constant([[0.1], [2.0, -0.44]])) == "<tf.RaggedTensor [[0.1], [2.0, -0.44]]>"
+    )
+    assert str(tf.ragged.constant([[0.1]], tf.float64)) == "<tf.RaggedTensor [[0.1]]>"
+    assert str(tf.ragged.constant([[0.1]], tf.float16)) == "<tf.RaggedTensor [[0.1]]>"
+    assert str(tf.ragged.constant([["a"], [True]][:1])) == "<tf.RaggedTensor [[b'a']]>"

@@ -18,11 +18,12 @@ from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.data.dataset import Dataset, names_of_files
 from gradtape.data.holder import positive
+from gradtape.data.rows import Columns, Elements, RowStream
 from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
 from gradtape.data.stages import files
 from gradtape.data.stages.mapping import AUTOTUNE
 from gradtape.engines.numpy.engine import Quiet
-from gradtape.errors import invalid_argument
+from gradtape.errors import InvalidArgumentError, invalid_argument
 from gradtape.io.csv_records import RecordParser
 from gradtape.io.file_system import glob
 from gradtape.published import published
@@ -75,35 +76,77 @@ class _Rows(Stage):
         return UNKNOWN
 
     def iterator(self, run: Run) -> StageIterator:
+        return Elements(_RowsOfFiles(self, self.input.iterator(run)))
+
+    def rows(self, run: Run) -> RowStream:
         return _RowsOfFiles(self, self.input.iterator(run))
 
 
-class _RowsOfFiles(StageIterator):
+class _RowsOfFiles(RowStream):
+    """Records as they are asked for; an error comes when those before it have been given."""
+
     def __init__(self, stage: _Rows, names: StageIterator) -> None:
-        super().__init__(names)
+        super().__init__(tuple)
         self._stage = stage
         self._records = files.RecordsOfFiles(names, self._read)
+        self._waiting: list[bytes] = []  # records that have been read, of the file of now
+        self._error: Exception | None = None  # what comes after them
 
     def _read(self, path: str) -> Iterator[bytes]:
-        self._path, self._at = path, -1
+        self._path, self._at = path, 0
         found = records_of(files.chunks(path, self._stage.compression), self._stage.parser.is_open)
         if self._stage.header and next(found, None) is None:
             raise invalid_argument(f"CsvDataset: '{path}' has no header: it is empty.")
         return found
 
-    def __next__(self) -> Any:
-        record = next(self._records).array[()]
-        self._at += 1
+    def take(self, count: int) -> Columns | None:
         parser = self._stage.parser
-        name = f"record {self._at} of '{self._path}'"
-        values = parser.values(record, name, blank=[b""])
-        return tuple(
-            column.tensor([value], ()) for column, value in zip(parser.columns, values, strict=True)
-        )
+        records = self._next_records(count)
+        if not records:
+            return None
+        columns = parser.block(records)
+        if columns is not None:
+            self._at += len(records)
+            return columns
+        found: list[list[Any]] = []
+        for place, record in enumerate(records):
+            name = f"record {self._at} of '{self._path}'"
+            self._at += 1
+            try:
+                found.append(parser.values(record, name, blank=[b""]))
+            except InvalidArgumentError:
+                if found:
+                    self._at -= 1
+                    self._waiting = records[place:] + self._waiting
+                    break
+                self._waiting = records[place + 1 :] + self._waiting
+                raise
+        return [
+            column.tensor(list(values), (len(found),)).array
+            for column, values in zip(parser.columns, zip(*found, strict=True), strict=True)
+        ]
+
+    def _next_records(self, count: int) -> list[bytes]:
+        """Records of one file."""
+        if not self._waiting and self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        found, self._waiting = self._waiting[:count], self._waiting[count:]
+        while not self._waiting and self._error is None and len(found) < count:
+            try:
+                record = self._records.next_record(stay=bool(found))
+            except Exception as error:
+                if not found:
+                    raise
+                self._error = error
+                break
+            if record is None:
+                break
+            found.append(record)
+        return found
 
     def close(self) -> None:
         self._records.close()
-        super().close()
 
 
 @published("data.experimental.CsvDataset")
@@ -248,7 +291,9 @@ def make_csv_dataset(
     if shuffle:
         table = table.shuffle(len(paths), shuffle_seed)
     readers = as_int(num_parallel_reads or 1, "make_csv_dataset: num_parallel_reads")
-    if readers == AUTOTUNE:
+    if readers == 1:
+        table = rows(table)
+    elif readers == AUTOTUNE:
         table = table.interleave(rows, num_parallel_calls=AUTOTUNE, deterministic=not sloppy)
     else:
         table = table.interleave(rows, positive(readers, "make_csv_dataset: num_parallel_reads"))

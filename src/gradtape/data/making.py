@@ -44,8 +44,9 @@ class Makers(Holder):
         >>> next(rows.as_numpy_iterator())
         {'x': array([1, 2], dtype=int32), 'y': b'a'}
         """
-        ragged = ragged_batching.has_ragged(tensors)
-        return dataset_of((ragged_batching.RaggedSlices if ragged else memory.Slices)(tensors))
+        composites = ragged_batching.has_composites(tensors)
+        kind = ragged_batching.RaggedSlices if composites else memory.Slices
+        return dataset_of(kind(tensors))
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:

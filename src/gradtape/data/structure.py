@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
-from gradtape.api.tensorflow.type_specs import TypeSpec, type_spec_from_value
+from gradtape.api.tensorflow.type_specs import SparseTensorSpec, TypeSpec, type_spec_from_value
 from gradtape.convert import as_tensor, on_host
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.ragged.spec import RaggedTensorSpec
+from gradtape.ragged.tensor import RaggedTensor
 from gradtape.shapes import TensorShape, TensorSpec
 
 _STRING = dtypes.string.numpy
@@ -111,6 +112,28 @@ def one_of(column: Any, place: int) -> Any:
     return column[place]
 
 
+def rows_in(leaf: Any) -> int | None:
+    """How many rows a RaggedTensor or a SparseTensor has; None for anything else."""
+    if isinstance(leaf, RaggedTensor):
+        return leaf.rows
+    if isinstance(leaf, SparseTensor):
+        return int(on_host(leaf.dense_shape.array)[0])
+    return None
+
+
+def row_of(leaf: Any, place: int) -> Any:
+    """A row of an array, as a Tensor, or of a RaggedTensor or a SparseTensor."""
+    if isinstance(leaf, RaggedTensor):
+        return leaf[place]
+    if not isinstance(leaf, SparseTensor):
+        return Tensor(one_of(leaf, place))
+    indices, values, shape = (
+        on_host(part.array) for part in (leaf.indices, leaf.values, leaf.dense_shape)
+    )
+    chosen = indices[:, 0] == place
+    return SparseTensor(indices[chosen, 1:], Tensor(values[chosen]), shape[1:])
+
+
 def stack(arrays: Sequence[Any]) -> Any:
     """Arrays of one shape and dtype in a new one."""
     first = arrays[0]
@@ -182,7 +205,12 @@ def without_first_size(spec: Any, stage: str) -> Any:
         shape = getattr(leaf, "shape", None)
         if shape is None or shape.rank == 0:
             raise ValueError(f"{stage}: an element must have rows, got {leaf!r}.")
-        return TensorSpec(None if shape.rank is None else shape[1:], leaf.dtype)
+        rest = TensorShape(None) if shape.rank is None else shape[1:]
+        if isinstance(leaf, RaggedTensorSpec) and leaf.ragged_rank:
+            return RaggedTensorSpec(rest, leaf.dtype, leaf.ragged_rank - 1, leaf.row_splits_dtype)
+        return (SparseTensorSpec if isinstance(leaf, SparseTensorSpec) else TensorSpec)(
+            rest, leaf.dtype
+        )
 
     return map_leaves(row, spec)
 

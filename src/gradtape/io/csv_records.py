@@ -101,6 +101,30 @@ class RecordParser:
             for column, field in zip(self.columns, fields, strict=True)
         ]
 
+    def block(self, records: Sequence[bytes]) -> list[Any] | None:
+        """The values of many records, an array for each column; None where something in them needs
+        a closer look, by `values`.
+        """
+        if b"" in records or any(end in record for record in records for end in (b"\r", b"\n")):
+            return None
+        if self.quotes and any(_QUOTE in record for record in records):
+            return None
+        rows = [record.split(self.delimiter) for record in records]
+        if self._chosen is not None:
+            last = max(self._chosen, default=-1)
+            if any(len(row) <= last for row in rows):
+                return None
+            rows = [[row[place] for place in self._chosen] for row in rows]
+        if self._without or any(len(row) != len(self.columns) for row in rows):
+            return None
+        found = []
+        for column, fields in zip(self.columns, zip(*rows, strict=True), strict=True):
+            values = column.block(fields, self._missing)
+            if values is None:
+                return None
+            found.append(values)
+        return found
+
     def is_open(self, record: bytes) -> bool:
         """Whether a record ends within quotes, so that it goes on in the next line."""
         if not self.quotes or _QUOTE not in record:
@@ -194,6 +218,36 @@ class Column:
             raise errors.invalid_argument(
                 f"{self._name} of {record} is no {self.dtype.name}: {field[:80]!r}."
             ) from None
+
+    def block(self, fields: Sequence[bytes], missing: Any) -> Any:
+        """The values of many fields as an array; None where a field needs a closer look."""
+        if b"" in fields or (missing and missing in fields):
+            if not self._defaults:
+                return None
+            default = self._defaults[0]
+        else:
+            default = None
+        array: Any = np.empty(len(fields), self.dtype.numpy)
+        if self.dtype is dtypes.string:
+            array[:] = (
+                fields
+                if default is None
+                else [f if f and f != missing else default for f in fields]
+            )
+            return array
+        if any(b"_" in field for field in fields):
+            return None
+        read = int if self.dtype.is_integer else float
+        try:
+            with Quiet():
+                array[:] = (
+                    list(map(read, fields))
+                    if default is None
+                    else [read(f) if f and f != missing else default for f in fields]
+                )
+        except (ValueError, OverflowError):
+            return None
+        return array
 
     def _number(self, text: bytes) -> Any:
         if self.dtype.is_integer:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradtape.api.tensorflow import clipping, counting, creation, indexing, reductions, shaping
-from gradtape.api.tensorflow.nn import dropout, embeddings
+from gradtape.api.tensorflow.nn import activations, dropout, embeddings
 from gradtape.ragged import indexing as ragged_indexing
 from gradtape.ragged import reductions as ragged_reductions
 from gradtape.ragged import structure
@@ -31,6 +31,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     reductions.reduce_all: ragged_reductions.reduce_all,
     reductions.reduce_variance: ragged_reductions.reduce_variance,
     reductions.reduce_std: ragged_reductions.reduce_std,
+    activations.softmax: ragged_reductions.softmax,
     indexing.gather: ragged_indexing.gather,
     indexing.boolean_mask: _boolean_mask,
     indexing.where: structure.where,

@@ -13,9 +13,10 @@ from gradtape import dtypes
 from gradtape.api.tensorflow import reductions, segments
 from gradtape.api.tensorflow.arguments import integers, known
 from gradtape.api.tensorflow.counting import bincount as counts_of_tensors
-from gradtape.api.tensorflow.creation import cast
-from gradtape.api.tensorflow.elementwise import divide, maximum, sqrt, square
+from gradtape.api.tensorflow.creation import cast, stop_gradient, zeros_like
+from gradtape.api.tensorflow.elementwise import divide, exp, maximum, sqrt, square
 from gradtape.api.tensorflow.indexing import gather
+from gradtape.api.tensorflow.nn.activations import softmax as softmax_of_tensors
 from gradtape.api.tensorflow.shaping import reshape
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
@@ -142,9 +143,16 @@ def reduce_mean(
 def reduce_variance(
     input_tensor: RaggedTensor, axis: Any = None, keepdims: bool = False, name: Any = None
 ) -> Any:
-    """`tf.math.reduce_variance`, from the mean of squares and the square of the mean."""
-    squares: Any = reduce_mean(input_tensor * input_tensor, axis, keepdims)
-    return squares - square(reduce_mean(input_tensor, axis, keepdims))
+    """`tf.math.reduce_variance`, from the mean of squares and the square of the mean.
+
+    Numbers far from 0 would cancel each other out, so what is far is first moved to 0, which
+    changes no variance.
+    """
+    far = stop_gradient(reductions.reduce_mean(input_tensor.flat_values))
+    near: Any = input_tensor - far
+    squares = reduce_mean(near * near, axis, keepdims)
+    found = squares - square(reduce_mean(near, axis, keepdims))
+    return maximum(found, zeros_like(found))
 
 
 def reduce_std(
@@ -152,3 +160,19 @@ def reduce_std(
 ) -> Any:
     """`tf.math.reduce_std`."""
     return sqrt(reduce_variance(input_tensor, axis, keepdims))
+
+
+def softmax(logits: RaggedTensor, axis: int | None = None, name: str | None = None) -> Any:
+    """`tf.nn.softmax` over the last axis."""
+    rank = rank_of(logits)
+    if axis_of(-1 if axis is None else axis, rank, "softmax: axis") != rank - 1:
+        raise ValueError(f"softmax: of a RaggedTensor, axis must be the last one, got {axis}.")
+    values: Any = logits.values
+    if isinstance(values, RaggedTensor) or values.ndim > 1:
+        found = softmax(values) if isinstance(values, RaggedTensor) else softmax_of_tensors(values)
+    else:
+        rows = logits.value_rowids()
+        highest = segments.unsorted_segment_max(stop_gradient(values), rows, logits.rows)
+        shares = exp(values - gather(highest, rows))
+        found = shares / gather(segments.unsorted_segment_sum(shares, rows, logits.rows), rows)
+    return RaggedTensor(found, logits.row_splits, logits._uniform_row_length)

@@ -503,7 +503,7 @@ class RaggedTensor(RaggedOperators):
     def __repr__(self) -> str:
         if partitions.known_values(self._row_splits) is None:
             return f"<tf.RaggedTensor shape={self.shape} dtype={self.dtype.name}>"
-        return f"<tf.RaggedTensor {self.to_list()}>"
+        return f"<tf.RaggedTensor {_shown(self.to_list(), self.dtype)}>"
 
     # For ops, tapes and functions
 
@@ -586,3 +586,10 @@ def _axis(axis: Any, rank: int | None, argument: str) -> int:
     if not -rank <= place < rank:
         raise ValueError(f"{argument}={place} is not an axis of a RaggedTensor of rank {rank}.")
     return place % rank
+
+
+def _shown(rows: Any, dtype: Any) -> str:
+    """Nested lists as they are printed: a float with the digits that its dtype has."""
+    if isinstance(rows, list):
+        return f"[{', '.join([_shown(row, dtype) for row in rows])}]"
+    return str(dtype.numpy.type(rows)) if isinstance(rows, float) else repr(rows)

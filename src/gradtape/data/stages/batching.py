@@ -16,8 +16,9 @@ from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
 from gradtape.data.structure import (
     array_of,
     leaves_of,
-    one_of,
     packer,
+    row_of,
+    rows_in,
     same_structure,
     spec_of,
     stack,
@@ -25,6 +26,7 @@ from gradtape.data.structure import (
     without_first_size,
 )
 from gradtape.errors import invalid_argument
+from gradtape.ragged.spec import RaggedTensorSpec
 from gradtape.ragged.structure import stack as ragged_stack
 from gradtape.ragged.tensor import RaggedTensor
 
@@ -190,6 +192,14 @@ class Unbatch(Stage):
         size = sizes.pop() if len(sizes) == 1 else None
         return UNKNOWN if size is None else found * size
 
+    @property
+    def has_ragged_rows(self) -> bool:
+        try:
+            leaves = nest.flatten(self.input.spec)
+        except Exception:  # noqa: BLE001 - a function of the user's, which will say it itself
+            leaves = []
+        return super().has_ragged_rows or any(isinstance(leaf, RaggedTensorSpec) for leaf in leaves)
+
     def iterator(self, run: Run) -> StageIterator:
         return _Unbatched(self.input.iterator(run))
 
@@ -206,28 +216,42 @@ class _Unbatched(StageIterator):
         while self._at >= self._count:
             element = next(self.inputs[0])
             self._number += 1
-            self._columns, self._count = rows_of(element, self.name, self._number)
+            self._columns, self._count = rows_of(element, self.name, self._number, composites=True)
             self._pack, self._at = packer(element), 0
         self._at += 1
         return self._pack([
-            None if column is None else Tensor(one_of(column, self._at - 1))
-            for column in self._columns
+            None if column is None else row_of(column, self._at - 1) for column in self._columns
         ])  # fmt: skip
 
     name = "unbatch"
 
 
-def rows_of(element: Any, stage: str, number: int) -> tuple[Columns, int]:
-    """The arrays of an element, whose rows are elements, and how many there are."""
+def rows_of(
+    element: Any, stage: str, number: int, *, composites: bool = False
+) -> tuple[Columns, int]:
+    """The arrays of an element, whose rows are elements, and how many there are.
+
+    With `composites`, RaggedTensors and SparseTensors may be among them.
+    """
     columns = [
-        None if leaf is None else array_of(leaf, f"{stage}: component {place}")
+        leaf
+        if leaf is None or (composites and rows_in(leaf) is not None)
+        else array_of(leaf, f"{stage}: component {place}")
         for place, leaf in enumerate(leaves_of(element))
     ]
-    counts = {column.shape[0] if column.ndim else None for column in columns if column is not None}
+    there = [column for column in columns if column is not None]
+    counts = {
+        found
+        if (found := rows_in(column)) is not None
+        else column.shape[0]
+        if column.ndim
+        else None
+        for column in there
+    }
     if len(counts) != 1 or None in counts:
         raise invalid_argument(
             f"{stage}: the components of element {number} must have the same number of rows, got "
-            f"the shapes {[list(column.shape) for column in columns if column is not None]}."
+            f"the shapes {[list(column.shape) for column in there]}."
         )
     return columns, int(counts.pop() or 0)
 

@@ -68,19 +68,28 @@ class RecordsOfFiles(StageIterator):
         self._now: Iterator[bytes] | None = None
 
     def __next__(self) -> Any:
+        record = self.next_record()
+        if record is None:
+            raise StopIteration
+        return Tensor(_text(record))
+
+    def next_record(self, *, stay: bool = False) -> bytes | None:
+        """The next record, None at the end; with `stay`, at the end of the file of now."""
         while True:
             if self._now is None:
-                name = next(self.inputs[0])
+                if stay:
+                    return None
+                name = next(self.inputs[0], None)
+                if name is None:
+                    return None
                 self._now = self._read(os.fsdecode(name.array[()]))
             try:
-                record = next(self._now)
+                return next(self._now)
             except StopIteration:
                 self._now = None
-                continue
             except Exception:
                 self._now = None  # the next call goes on with the next file
                 raise
-            return Tensor(_text(record))
 
     def close(self) -> None:
         end = getattr(self._now, "close", None)

@@ -21,7 +21,11 @@ from gradtape.data.structure import (
     map_leaves,
     normalised,
     packer,
+    row_of,
+    rows_in,
+    spec_of,
     with_first_size,
+    without_first_size,
 )
 from gradtape.ragged.spec import RaggedTensorSpec
 from gradtape.ragged.tensor import RaggedTensor
@@ -147,7 +151,7 @@ def _ragged(arrays: Sequence[Any], depth: int, dtype: dtypes.DType) -> RaggedTen
 
 
 class RaggedSlices(Stage):
-    """The rows of tensors, some of which are ragged: `from_tensor_slices`."""
+    """The rows of tensors, some of which are ragged or sparse: `from_tensor_slices`."""
 
     name = "from_tensor_slices"
 
@@ -158,48 +162,43 @@ class RaggedSlices(Stage):
     def __init__(self, tensors: Any) -> None:
         super().__init__()
         self._tensors = normalised(tensors, "from_tensor_slices: tensors")
-        lengths = [
-            leaf.rows
-            if isinstance(leaf, RaggedTensor)
-            else len(with_rows(leaf, f"from_tensor_slices: tensor {place}"))
+        columns = [
+            leaf
+            if rows_in(leaf) is not None
+            else with_rows(leaf, f"from_tensor_slices: tensor {place}")
             for place, leaf in enumerate(nest.flatten(self._tensors))
         ]
+        lengths = [len(c) if (n := rows_in(c)) is None else n for c in columns]
         self._length = one_length(lengths)
+        self._columns = columns
 
     @cached_property
     def spec(self) -> Any:
-        return map_leaves(_row_spec, self._tensors)
+        return without_first_size(spec_of(self._tensors), self.name)
 
     def cardinality(self) -> int:
         return self._length
 
     def iterator(self, run: Run) -> StageIterator:
-        return _Rows(self._tensors, self._length)
+        return _Rows(self._columns, packer(self._tensors), self._length)
 
 
-def _row_spec(leaf: Any) -> Any:
-    if isinstance(leaf, RaggedTensor):
-        depth = leaf.ragged_rank - 1
-        return RaggedTensorSpec(leaf.shape[1:], leaf.dtype, depth, leaf.row_splits.dtype)
-    return TensorSpec(leaf.shape[1:], leaf.dtype)
-
-
-def has_ragged(tensors: Any) -> bool:
-    """Whether RaggedTensors are among tensors."""
-    return any(isinstance(leaf, RaggedTensor) for leaf in nest.flatten(tensors))
+def has_composites(tensors: Any) -> bool:
+    """Whether RaggedTensors or SparseTensors are among tensors."""
+    return any(rows_in(leaf) is not None for leaf in nest.flatten(tensors))
 
 
 class _Rows(StageIterator):
-    def __init__(self, tensors: Any, length: int) -> None:
+    def __init__(self, columns: list[Any], pack: Any, length: int) -> None:
         super().__init__()
-        self._tensors, self._length = tensors, length
+        self._columns, self._pack, self._length = columns, pack, length
         self._at = 0
 
     def __next__(self) -> Any:
         if self._at >= self._length:
             raise StopIteration
         self._at += 1
-        return map_leaves(lambda leaf: leaf[self._at - 1], self._tensors)
+        return self._pack([row_of(column, self._at - 1) for column in self._columns])
 
     def skip(self, count: int) -> None:
         self._at += count

@@ -22,6 +22,7 @@ from gradtape.api.tensorflow.arguments import (
     as_float,
     one_axis,
 )
+from gradtape.core.composite import takes_composites
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
@@ -156,6 +157,7 @@ def crelu(features: TensorLike, axis: int = -1, name: str | None = None) -> Tens
 
 
 @published("math.softmax", "nn.softmax")
+@takes_composites
 def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Tensor:
     """`exp(logits)` divided by its sum over `axis`, the last one if not given.
 

@@ -252,9 +252,10 @@ def _integer(value: Any) -> int:
     """A Python integer from what stands for one."""
     if isinstance(value, int):
         return value
-    array = _array(value)
-    if isinstance(array, (np.ndarray, np.generic)) and array.ndim == 0 and array.dtype.kind in "iu":
-        return int(array)
+    if isinstance(value, (Tensor, Variable, np.ndarray, np.generic)):
+        array = _array(value)  # NumPy's, or one on a device
+        if array.ndim == 0 and array.dtype.kind in "iu":
+            return int(array)
     raise TypeError(
         "Only integers, slices, ellipsis, gradtape.newaxis, scalar integer tensors and a boolean "
         "mask are valid indices, "

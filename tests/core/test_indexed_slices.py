@@ -287,3 +287,26 @@ def test_a_variable_takes_them_as_an_update():
 def test_repr_names_the_parts():
     text = repr(example())
     assert all(part in text for part in ("IndexedSlices", "indices=", "values=", "dense_shape="))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("kind", [tf.constant, tf.Variable])
+def test_a_second_derivative_of_a_gather(kind, forward, compiled):
+    """It is refused as in TensorFlow; the message says what gives it."""
+    x = kind([1.0, 2.0, 3.0])
+
+    def second(convert):
+        with tf.GradientTape() as outer, tf.autodiff.ForwardAccumulator(x, tf.ones([3])) as pushed:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = tf.reduce_sum(tf.gather(x, [0, 0, 2]) ** 3)
+            first = convert(inner.gradient(y, x))
+        return pushed.jvp(first) if forward else outer.gradient(first, x)
+
+    run = tf.function(second) if compiled else second
+    with pytest.raises(AttributeError, match="make it a tensor with gradtape"):
+        run(lambda slices: slices)
+    found = tf.convert_to_tensor(run(tf.convert_to_tensor))
+    np.testing.assert_array_equal(found, [12.0, 0.0, 18.0])

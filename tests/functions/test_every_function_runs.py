@@ -5,6 +5,7 @@ runs, with derivatives of every kind.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
 import re
 
@@ -589,3 +590,77 @@ def test_without_autograph_a_bound_does_nothing():
         return y
 
     np.testing.assert_array_equal(f(tf.constant(ONE)), [8.0, 24.0])
+
+
+def with_an_axis():
+    """The public functions of one tensor and an `axis`, or of a list of tensors and one."""
+    found = {}
+    for prefix, space in (("", tf), ("math.", tf.math), ("nn.", tf.nn), ("linalg.", tf.linalg)):
+        for name in space.__all__:
+            function = getattr(space, name)
+            with contextlib.suppress(TypeError, ValueError):
+                parameters = list(inspect.signature(function).parameters.values())
+                needed = [p for p in parameters if p.default is p.empty and p.name != "axis"]
+                if "axis" in [p.name for p in parameters] and len(needed) == 1:
+                    found[prefix + name] = function
+    return found
+
+
+WITH_AN_AXIS = with_an_axis()
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("branch", [False, True])
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("name", WITH_AN_AXIS)
+def test_an_axis_that_is_a_tensor(name, listed, branch):
+    """Whatever error a function of the library makes of what XLA cannot compile."""
+    x, axis = tf.constant([[2.0, 0.5, 1.0], [0.25, 3.0, 1.5]]), tf.constant(1)
+
+    def call(given, axis):
+        return WITH_AN_AXIS[name](given, axis=[axis] if listed else axis)
+
+    for given in (x, x > 1.0, [x, x]):
+        with contextlib.suppress(TypeError, ValueError, tf.errors.InvalidArgumentError):
+            expected = call(given, axis)
+            break
+    else:  # it takes no such axis
+        return
+    alone = lambda axis: call(given, axis)
+    in_a_branch = lambda axis: tf.cond(axis > 0, lambda: alone(axis), lambda: alone(axis))
+    found = tf.function(in_a_branch if branch else alone)(axis)
+    for ours, theirs in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
+        check(ours, theirs)
+
+
+@pytest.mark.parametrize("branch", [False, True])
+def test_an_error_that_was_made_of_another_one_is_no_reason_to_fail(branch):
+    class MineError(Exception):
+        pass
+
+    def positive(x):
+        try:
+            return tf.boolean_mask(x, x > 0.0)
+        except Exception as error:
+            raise MineError from error
+
+    def f(x):
+        total = lambda: tf.reduce_sum(positive(x) ** 2)
+        return tf.cond(x[0] > 0.0, total, lambda: x[0]) if branch else total()
+
+    x = tf.constant([1.0, -2.0, 3.0])
+    value, gradient = first_order(tf.function(f), x)
+    check(value, 10.0)
+    check(gradient, [2.0, 0.0, 6.0])
+
+
+def test_the_users_own_errors_stay_what_they_are():
+    @tf.function
+    def f(x):
+        if tf.boolean_mask(x, x > 0.0).shape[0] == 2:
+            raise KeyError("mine")
+        return x
+
+    check(f(tf.constant([1.0, -2.0])), [1.0, -2.0])
+    with pytest.raises(KeyError, match="mine"):
+        f(tf.constant([1.0, 2.0]))

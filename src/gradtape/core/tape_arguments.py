@@ -112,6 +112,11 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
             )
         if isinstance(leaf, SparseTensor):
             raise ValueError(f"{argument} cannot be a SparseTensor: use its `values`.")
+        if isinstance(leaf, IndexedSlices):
+            raise AttributeError(
+                f"{argument} cannot be an IndexedSlices, as the gradient of a gather is: make it a "
+                "tensor with gradtape.convert_to_tensor, where the tape still records."
+            )
         if not isinstance(leaf, (Tensor, Variable)):
             raise AttributeError(
                 f"{argument} must be a Tensor, a Variable or a structure of them, got {leaf!r} of "

@@ -101,7 +101,14 @@ class Tracing:
             with tape if self._gradient else nullcontext():
                 for tensor in tensors:
                     follow(tensor)
-                outputs = self._outputs(trace, tensors)
+                try:
+                    outputs = self._outputs(trace, tensors)
+                except (MemoryError, RecursionError, xla_engine.NotTraceableError):
+                    raise
+                except Exception as error:
+                    if trace.beyond is None:
+                        raise
+                    raise BeyondXlaError(trace.beyond) from error  # another error was made of it
                 if trace.beyond is not None:  # and the user's code has caught it
                     raise BeyondXlaError(trace.beyond)
             self.taken, self.constants = list(trace.taken.values()), trace.constants

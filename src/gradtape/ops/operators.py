@@ -274,9 +274,10 @@ def _integer(value: Any, chosen: list[Any] | None = None) -> int:
         return value
     if chosen is not None:
         chosen.append(value)
-    array = _array(value)
-    if isinstance(array, (np.ndarray, np.generic)) and array.ndim == 0 and array.dtype.kind in "iu":
-        return int(array)
+    if isinstance(value, (Tensor, Variable, np.ndarray, np.generic)):
+        array = _array(value)  # NumPy's, or one on a device
+        if array.ndim == 0 and array.dtype.kind in "iu":
+            return int(array)
     raise TypeError(
         "Only integers, slices, ellipsis, gradtape.newaxis, scalar integer tensors and a boolean "
         "mask are valid indices, "

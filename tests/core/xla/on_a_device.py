@@ -151,6 +151,49 @@ EXPRESSIONS = {
 }  # fmt: skip
 
 
+NUMBERS = {
+    "slice": lambda x, n, pair: x[:n, n - 1 :: n],
+    "two slices": lambda x, n, pair: x[n - 2, n - 2 : n],
+    "index": lambda x, n, pair: x[n - 1, ..., n],
+    "slice of a Variable": lambda x, n, pair: tf.Variable(x)[:, :n],
+    "assigned slice": lambda x, n, pair: tf.Variable(x)[:, n:].assign(x[:, n:] * 2.0),
+    "reshape": lambda x, n, pair: tf.reshape(x, [n + 1, -1]),
+    "tf.slice": lambda x, n, pair: tf.slice(x, pair - 1, [1, n]),
+    "zeros": lambda x, n, pair: tf.zeros(pair) + tf.fill([n], 2.0),
+    "range": lambda x, n, pair: tf.range(n) + tf.range(n, n + 2),
+    "tile": lambda x, n, pair: tf.tile(x, pair),
+    "repeat": lambda x, n, pair: tf.repeat(x, n, axis=n - 2),
+    "axis": lambda x, n, pair: tf.reduce_sum(x, axis=n - 1) + tf.cumsum(x, n - 2)[:, 0, None],
+    "concat": lambda x, n, pair: tf.concat([x, x], n - 1),
+    "split": lambda x, n, pair: tf.split(x, [n, 1], axis=n - 1)[0],
+    "roll": lambda x, n, pair: tf.roll(x, n, n - 1),
+    "top_k": lambda x, n, pair: tf.math.top_k(x, n)[0],
+    "one_hot": lambda x, n, pair: tf.one_hot(pair, n + 2),
+    "pad": lambda x, n, pair: tf.pad(x, [pair, pair]),
+    "transpose": lambda x, n, pair: tf.transpose(x, 2 - pair),
+    "segments": lambda x, n, pair: tf.math.unsorted_segment_sum(x, pair, n + 1),
+    "array": lambda x, n, pair: tf.TensorArray(tf.float32, size=n).unstack(x).read(n - 1),
+    "broadcast": lambda x, n, pair: tf.broadcast_to(x[0], [n, 3]),
+    "eye": lambda x, n, pair: tf.eye(n) @ x,
+    "mask": lambda x, n, pair: tf.sequence_mask(pair, n + 1),
+    "branch": lambda x, n, pair: tf.switch_case(n - 1, [lambda: x, lambda: x * 2.0]),
+}
+
+
+@pytest.mark.parametrize("function", [False, True])
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_may_be_tensors_on_the_device(name, together, function):
+    """Also in a function whose shapes they decide, which runs op by op."""
+    f = tf.function(NUMBERS[name]) if function else NUMBERS[name]
+    expected = NUMBERS[name](tf.constant(X), tf.constant(2), tf.constant([1, 2]))
+    with tf.device(DEVICE):
+        n, pair = tf.constant(2), tf.constant([1, 2])
+        x = tf.constant(X)
+    found = f(x if together else tf.constant(X), n, pair)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def derivatives(f, x, direction):
     """The value, the gradient, a product with the Hessian, a tangent and the Jacobian."""
     with tf.GradientTape() as outer:

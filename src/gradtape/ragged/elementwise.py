@@ -47,11 +47,12 @@ class RaggedOperand(CompositeOperand):
         raise CompositeError(
             f"{who} does not take a RaggedTensor: call it on `to_tensor()`, or on the flat values "
             "with gradtape.ragged.map_flat_values.",
-            _instead_of,
+            instead_of,
         )
 
 
-def _instead_of(function: Any) -> Any:
+def instead_of(function: Any) -> Any:
+    """What stands in for a function of tensors; None if nothing does."""
     from gradtape.ragged.dispatch import FUNCTIONS  # noqa: PLC0415 - it imports all the others
 
     return FUNCTIONS.get(function)

@@ -520,6 +520,10 @@ class RaggedTensor(RaggedOperators):
 
     __gradtape_spec__ = imported_when_called("gradtape.ragged.spec", "spec_of")
 
+    @staticmethod
+    def __gradtape_instead_of__(function: Any) -> Any:
+        return _instead_of(function)
+
     def __gradtape_followed__(self) -> Tensor:
         return self.flat_values
 
@@ -539,6 +543,7 @@ class RaggedTensor(RaggedOperators):
 
 
 _ragged_operand = imported_when_called("gradtape.ragged.elementwise", "operand_of")
+_instead_of = imported_when_called("gradtape.ragged.elementwise", "instead_of")
 
 
 def _made(values: Any, splits: Tensor, uniform_row_length: int | None = None) -> RaggedTensor:

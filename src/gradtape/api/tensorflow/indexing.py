@@ -20,7 +20,7 @@ from gradtape.api.tensorflow.arguments import (
     one_axis,
 )
 from gradtape.convert import TENSORFLOW, as_indices
-from gradtape.core.composite import takes_composites
+from gradtape.core.composite import own_function, takes_composites
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import indexing, selection, shaping
@@ -31,7 +31,6 @@ Shape = tuple[int, ...]
 
 
 @published("gather")
-@takes_composites
 def gather(
     params: TensorLike,
     indices: TensorLike,
@@ -51,6 +50,9 @@ def gather(
     array([[5, 6],
            [1, 2]], dtype=int32)
     """
+    own = own_function(gather, params, indices)
+    if own is not None:
+        return own(params, indices, validate_indices, axis, batch_dims)
     x, picked = TENSORFLOW.tensor(params, "gather: params"), as_indices(indices, "gather: indices")
     batch = as_int(batch_dims, "gather: batch_dims")
     batch += picked.array.ndim if batch < 0 else 0

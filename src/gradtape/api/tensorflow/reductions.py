@@ -29,7 +29,7 @@ from gradtape.api.tensorflow.arguments import (
     one_axis,
     tensor,
 )
-from gradtape.core.composite import takes_composites
+from gradtape.core.composite import own_function, takes_composites
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import arithmetic, broadcasting, elementary, reductions
@@ -39,7 +39,6 @@ _INDEX_DTYPES = (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.uint16)
 
 
 @published("reduce_sum", "math.reduce_sum")
-@takes_composites
 def reduce_sum(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -50,6 +49,9 @@ def reduce_sum(
     >>> tf.reduce_sum([[1.0, 2.0], [3.0, 4.0]], axis=0).numpy()
     array([4., 6.], dtype=float32)
     """
+    own = own_function(reduce_sum, input_tensor)
+    if own is not None:
+        return own(input_tensor, axis, keepdims)
     x = of_kind(input_tensor, NUMERIC, "reduce_sum", "input_tensor")
     return reductions.reduce_sum(
         x, axis=_axes(axis, x, "reduce_sum: axis"), keepdims=bool(keepdims)
@@ -57,7 +59,6 @@ def reduce_sum(
 
 
 @published("reduce_mean", "math.reduce_mean")
-@takes_composites
 def reduce_mean(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -67,6 +68,9 @@ def reduce_mean(
     >>> tf.reduce_mean([[1.0, 2.0], [3.0, 4.0]]).numpy()
     np.float32(2.5)
     """
+    own = own_function(reduce_mean, input_tensor)
+    if own is not None:
+        return own(input_tensor, axis, keepdims)
     x = of_kind(input_tensor, NUMERIC, "reduce_mean", "input_tensor")
     return reductions.reduce_mean(
         x, axis=_axes(axis, x, "reduce_mean: axis"), keepdims=bool(keepdims)
@@ -91,7 +95,6 @@ def reduce_prod(
 
 
 @published("reduce_max", "math.reduce_max")
-@takes_composites
 def reduce_max(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -102,6 +105,9 @@ def reduce_max(
     array([[2.],
            [4.]], dtype=float32)
     """
+    own = own_function(reduce_max, input_tensor)
+    if own is not None:
+        return own(input_tensor, axis, keepdims)
     x = of_kind(input_tensor, REAL, "reduce_max", "input_tensor")
     return reductions.reduce_max(
         x, axis=_axes(axis, x, "reduce_max: axis"), keepdims=bool(keepdims)
@@ -109,7 +115,6 @@ def reduce_max(
 
 
 @published("reduce_min", "math.reduce_min")
-@takes_composites
 def reduce_min(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
@@ -119,6 +124,9 @@ def reduce_min(
     >>> tf.reduce_min([[1.0, 2.0], [3.0, 4.0]], axis=[0, 1]).numpy()
     np.float32(1.0)
     """
+    own = own_function(reduce_min, input_tensor)
+    if own is not None:
+        return own(input_tensor, axis, keepdims)
     x = of_kind(input_tensor, REAL, "reduce_min", "input_tensor")
     return reductions.reduce_min(
         x, axis=_axes(axis, x, "reduce_min: axis"), keepdims=bool(keepdims)

@@ -62,8 +62,11 @@ def _band(xp: Any, x: Any, *, low: float, high: float) -> Any:
     """`x` on the diagonals from `low` to `high`, which are counted to the right from the main one;
     else 0.
     """
-    steps = np.arange(x.shape[-1]) - np.arange(x.shape[-2])[:, None]
-    return keep_array(xp, x, (low <= steps) & (steps <= high))
+    rows, columns = x.shape[-2:]
+    column, row = np.arange(columns), np.arange(rows)[:, None]
+    inside = column >= row + int(max(low, -rows))
+    inside &= column <= row + int(min(high, columns))
+    return keep_array(xp, x, inside)
 
 
 band = op(

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from gradtape.core.tensor import Tensor
 from gradtape.ops.batching import as_it_is, elementwise, together
@@ -63,10 +64,13 @@ def _band(xp: Any, x: Any, *, low: float, high: float) -> Any:
     else 0.
     """
     rows, columns = x.shape[-2:]
-    column, row = np.arange(columns), np.arange(rows)[:, None]
-    inside = column >= row + int(max(low, -rows))
-    inside &= column <= row + int(min(high, columns))
-    return keep_array(xp, x, inside)
+    if not x.size:
+        return x
+    # A window over all diagonals, which moves by one from row to row.
+    diagonals = np.zeros(rows + columns - 1, bool)
+    first, last = max(low + rows - 1, 0), min(high + rows, len(diagonals))
+    diagonals[int(first) : max(int(last), 0)] = True
+    return keep_array(xp, x, sliding_window_view(diagonals, columns)[::-1])
 
 
 band = op(

@@ -212,7 +212,7 @@ def summary(found: Sequence[Found]) -> str:
     )
 
 
-def page(found: Sequence[Found]) -> str:
+def page(found: Sequence[Found], load_before: float) -> str:
     return f"""# Every op beside TensorFlow
 
 How many times TensorFlow's time an op takes in eager mode: below 1, gradtape is faster.
@@ -226,7 +226,8 @@ benchmarks/op_table.py.
 Each library has a process of its own, and they take turns. The first column is gradtape's time,
 with the gradient. The next two are ratios to TensorFlow with its threads, by the clock, the best of
 many calls; the last two are ratios of processor time to TensorFlow on one thread. Machine:
-{machine()}.
+{machine()}; load average {load_before:.1f} before the run, and
+OPENBLAS_NUM_THREADS={os.environ.get("OPENBLAS_NUM_THREADS", "")}.
 
 {as_markdown(table(found))}
 """
@@ -240,7 +241,8 @@ def main() -> None:
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # TensorFlow speaks of the processor otherwise
     rows = [_BY_NAME[name] for name in options.names] or ROWS
     libraries = [_Library(title) for title in (GRADTAPE, TENSORFLOW, ONE_THREAD)]
-    print(f"load average {load():.1f}", flush=True)
+    load_before = load()
+    print(f"load average {load_before:.1f}", flush=True)
     found = []
     for row in rows:
         one = measure(row, libraries)
@@ -256,7 +258,7 @@ def main() -> None:
         print(first.ljust(width), *(cell.rjust(19) for cell in cells))
     print(summary(found))
     if options.write:
-        PAGE.write_text(page(found), encoding="utf-8")
+        PAGE.write_text(page(found, load_before), encoding="utf-8")
 
 
 if __name__ == "__main__":

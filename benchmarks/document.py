@@ -50,6 +50,7 @@ def page(results: Results) -> str:
 
 `make bench` installs the peers in an environment of their own, measures gradtape beside them and beside NumPy written by hand,
 and writes this page. `make bench QUICK=1` takes less than two minutes and only prints.
+[Every op beside TensorFlow](op-sweep.md) is a page of its own: `.venv-bench/bin/python -m benchmarks.op_sweep --write`.
 
 Machine: {results.machine}; load average {results.load_before:.1f} before the run and {results.load_after:.1f} after it.
 Versions: {versions}.

@@ -4,6 +4,8 @@ last place they are off, over all of float32 and where they are used most.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import special
@@ -12,6 +14,14 @@ import gradtape as tf
 from gradtape.engines.numpy.engine import Quiet
 from gradtape.ops import float32
 from gradtape.ops.activations import normal_cdf
+from gradtape.ops.special_bessel import (
+    bessel_i,
+    bessel_ie,
+    bessel_j,
+    bessel_k,
+    bessel_ke,
+    bessel_y,
+)
 from gradtape.ops.special_gamma import digamma, polygamma
 
 SPECIAL = np.array(
@@ -21,30 +31,34 @@ SPECIAL = np.array(
 )  # fmt: skip
 
 
+def named(name):
+    """SciPy's function, which for the order 2 is a general one."""
+    general = {"i2": partial(special.iv, 2), "i2e": scaled_bessel_of_order_2}
+    return general.get(name) or getattr(special, name)
+
+
+def scaled_bessel_of_order_2(x):
+    """SciPy has no values from 1e9 on."""
+    size = np.abs(x)
+    return np.where(size > 1e8, 1 / np.sqrt(2 * np.pi * size), special.ive(2, x))
+
+
 def trigamma(x):
     return special.zeta(2, x)
 
 
 # The function, its reference, and the units in the last place that it may be off.
 TABLE = {
-    **{name: (function, getattr(special, name)) for name, function in float32.FUNCTIONS.items()},
+    **{name: (function, named(name)) for name, function in float32.FUNCTIONS.items()},
     **{name: (function, getattr(np, name)) for name, function in float32.ELEMENTARY.items()},
     "normal_cdf": (float32.normal_cdf, special.ndtr),
     "digamma": (float32.digamma, special.digamma),
     "trigamma": (float32.trigamma, trigamma),
 }
 UNITS = {
-    "arctan": 6,
-    "arcsin": 6,
-    "arccos": 7,
-    "erfc": 9,
-    "normal_cdf": 9,
-    "trigamma": 7,
-    "digamma": 7,
-    "i0": 8,
-    "i1": 8,
-    "ndtri": 7,
-}
+    "arctan": 6, "arcsin": 6, "arccos": 7, "erfc": 9, "normal_cdf": 9, "trigamma": 7, "digamma": 7,
+    "i0": 8, "i1": 8, "i2": 9, "i2e": 7, "ndtri": 7,
+}  # fmt: skip
 ODD = ["erf", "erfinv", "i1", "i1e", "expm1", "log1p", "arctan", "arcsin", "arctanh"]
 SLOW = {"digamma", "trigamma"}  # their references
 
@@ -129,6 +143,19 @@ def test_where_numpy_is_slow_its_functions_are_replaced(name, monkeypatch):
         np.testing.assert_array_equal(kernel(np, x), expected)
         wide = x.astype(np.float64)
         np.testing.assert_array_equal(kernel(np, wide), getattr(np, name)(wide))
+
+
+@pytest.mark.parametrize(
+    ("op", "general"),
+    [(bessel_i, "iv"), (bessel_ie, "ive"), (bessel_j, "jv"), (bessel_y, "yv"), (bessel_k, "kv"),
+        (bessel_ke, "kve")],
+)  # fmt: skip
+def test_bessel_functions_of_order_2(op, general):
+    """Large arrays go by those of the orders 0 and 1."""
+    x = np.concatenate([np.logspace(-6, 1.5, 4000), [0.0]]).astype(np.float32)
+    with Quiet():
+        wanted = getattr(special, general)(2, x.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(op(tf.constant(x), order=2).numpy(), wanted, rtol=3e-6, atol=1e-7)
 
 
 def test_numpy_says_which_functions_it_has_in_vectors():

@@ -227,15 +227,28 @@ def _depthwise(x: Any, w: Any, windows: Windows) -> Any:
     sizes = x.shape[1:-1]
     x = _repeated(x, w.shape[-1] // x.shape[-1])
     out = np.zeros((len(x), *windows.outputs(sizes), w.shape[-1]), x.dtype)
-    for place, outer, inner in overlaps(windows, sizes):
-        out[outer] += x[inner] * w[place][0]
+    _add_products(out, x, w, [(place, o, i) for place, o, i in overlaps(windows, sizes)])
     return out
+
+
+def _add_products(out: Any, x: Any, w: Any, pairs: list[tuple[Any, Any, Any]]) -> None:
+    """Adds each place of the window times a part of `x` to a part of `out`, for a few examples at a
+    time, which stay in the cache.
+
+    The filter is repeated along the last of the lengths, so that NumPy multiplies long rows.
+    """
+    rows = [np.tile(w[place][0], (out[outer].shape[-2], 1)) for place, outer, _ in pairs]
+    step = max(1, _IN_CACHE // max(1, out[:1].size))
+    for begin in range(0, len(x), step):
+        some, into = x[begin : begin + step], out[begin : begin + step]
+        for row, (_, outer, inner) in zip(rows, pairs, strict=True):
+            part = into[outer]
+            part += some[inner] * row
 
 
 def _depthwise_by_input(w: Any, y: Any, windows: Windows, groups: int, sizes: Shape) -> Any:
     out = np.zeros((len(y), *sizes, w.shape[-1]), y.dtype)
-    for place, outer, inner in overlaps(windows, sizes):
-        out[inner] += y[outer] * w[place][0]
+    _add_products(out, y, w, [(place, i, o) for place, o, i in overlaps(windows, sizes)])
     times = w.shape[-1] // groups
     return out if times == 1 else np.sum([out[..., i::times] for i in range(times)], axis=0)
 
@@ -244,10 +257,19 @@ def _depthwise_by_filter(x: Any, y: Any, windows: Windows) -> Any:
     sizes = x.shape[1:-1]
     x = _repeated(x, y.shape[-1] // x.shape[-1])
     out = np.empty((*windows.kernel, 1, y.shape[-1]), x.dtype)
-    axes = list(range(x.ndim))
+    axes = list(range(x.ndim - 1))
     for place, outer, inner in overlaps(windows, sizes):
-        out[place] = np.einsum(x[inner], axes, y[outer], axes, axes[-1:])
+        # Length and channels as one axis: rows that are long enough for vectors.
+        some, other = (
+            part.reshape(*part.shape[:-2], part.shape[-2] * part.shape[-1])
+            for part in (x[inner], y[outer])
+        )
+        sums = np.einsum(some, axes, other, axes, axes[-1:])
+        out[place] = sums.reshape(-1, y.shape[-1]).sum(0)
     return out
+
+
+_IN_CACHE = 2**16  # elements of the examples that are computed together
 
 
 def _repeated(x: Any, times: int) -> Any:

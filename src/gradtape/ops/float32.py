@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -75,11 +75,11 @@ def quotient(x: Any, fit: tuple[Sequence[float], Sequence[float]]) -> Any:
     return out
 
 
-def _patched(out: Any, x: Any, wrong: Any, function: str) -> Any:
-    """`out` with SciPy's values where it is wrong."""
+def _patched(out: Any, x: Any, wrong: Any, function: Function) -> Any:
+    """`out` with the values of a function of SciPy's where it is wrong."""
     places = np.flatnonzero(wrong)
     if places.size:
-        out[places] = getattr(_scipy(), function)(x[places])
+        out[places] = function(x[places])
     return out
 
 
@@ -164,14 +164,14 @@ def _erfinv(x: Any) -> Any:
     rest = 1 - x
     rest *= x + 1
     out, far = _inverse_error(x, rest)
-    return _patched(out, x, far, "erfinv")
+    return _patched(out, x, far, _scipy().erfinv)
 
 
 def _erfcinv(x: Any) -> Any:
     rest = 2 - x
     rest *= x
     out, far = _inverse_error(1 - x, rest)
-    return _patched(out, x, far, "erfcinv")
+    return _patched(out, x, far, _scipy().erfcinv)
 
 
 def _ndtri(x: Any) -> Any:
@@ -182,7 +182,7 @@ def _ndtri(x: Any) -> Any:
     twice -= 1
     out, far = _inverse_error(twice, rest)
     out *= _SQRT_TWO
-    return _patched(out, x, far, "ndtri")
+    return _patched(out, x, far, _scipy().ndtri)
 
 
 def _normal_cdf(x: Any) -> Any:
@@ -204,15 +204,21 @@ def normal_cdf(x: Any) -> Any:
     return in_blocks(_normal_cdf, x)
 
 
+_BESSEL_FITS = (
+    (fits.I0E, fits.I0E_FAR),
+    (fits.I1E, fits.I1E_FAR),
+    (fits.I2E, fits.I2E_FAR),
+)
+
+
 def _modified_bessel(order: int, *, scaled: bool) -> Function:
     """The modified Bessel function of the first kind, times exp(-abs(x)) if it is `scaled`."""
-    near, far = ((fits.I0E, fits.I0E_FAR), (fits.I1E, fits.I1E_FAR))[order]
-    name = f"i{order}e" if scaled else f"i{order}"
+    near, far = _BESSEL_FITS[order]
 
     def function(x: Any) -> Any:
         size = np.abs(x)
         out = quotient(np.clip(size, 0, 8), near)
-        if order:
+        for _ in range(order):
             out *= x
         places = np.flatnonzero(_beyond(size, 8))
         if places.size:
@@ -220,12 +226,12 @@ def _modified_bessel(order: int, *, scaled: bool) -> Function:
             inverse = 1 / large
             found = polynomial(inverse, far)
             found *= np.sqrt(inverse, out=inverse)
-            out[places] = found * _signs(x[places]) if order else found
+            out[places] = found * _signs(x[places]) if order == 1 else found
         if scaled:
             return out
         wrong = _beyond(size, 88)  # where an exponential overflows, but not yet its product
         out *= np.exp(size, out=size)
-        return _patched(out, x, wrong, name)
+        return _patched(out, x, wrong, partial(_scipy().iv, order))
 
     return function
 
@@ -423,5 +429,7 @@ FUNCTIONS: dict[str, Function] = {
     "i0e": _modified_bessel(0, scaled=True),
     "i1": _modified_bessel(1, scaled=False),
     "i1e": _modified_bessel(1, scaled=True),
+    "i2": _modified_bessel(2, scaled=False),
+    "i2e": _modified_bessel(2, scaled=True),
 }
-"""By their names in `scipy.special`."""
+"""By their names in `scipy.special`, which has `i2` and `i2e` as `iv` and `ive`."""

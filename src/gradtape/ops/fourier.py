@@ -34,16 +34,28 @@ def _along_axes(transform: str) -> Any:
     """A complex transform over one axis after the other."""
 
     def kernel(xp: Any, x: Any, *, axes: Shape, norm: str = "backward") -> Any:
+        found = _transforms(xp)
         for axis in axes:
-            x = getattr(xp.fft, transform)(x, axis=axis, norm=norm) if x.shape[axis] else x
+            x = getattr(found, transform)(x, axis=axis, norm=norm) if x.shape[axis] else x
         return x
 
     return kernel
 
 
+def _transforms(xp: Any) -> Any:
+    """The transforms of an array library; for NumPy they are scipy's, which take several lines at
+    once and are up to nine times as fast in single precision.
+    """
+    if xp is not np:
+        return xp.fft
+    import scipy.fft  # noqa: PLC0415 - scipy is loaded when a function first needs it
+
+    return scipy.fft
+
+
 def _rfft(xp: Any, x: Any, *, axis: int, norm: str = "backward") -> Any:
     if x.shape[axis]:
-        return xp.fft.rfft(x, axis=axis, norm=norm)
+        return _transforms(xp).rfft(x, axis=axis, norm=norm)
     return xp.zeros(x.shape, xp.result_type(x, xp.complex64))
 
 
@@ -52,7 +64,9 @@ def _irfft(xp: Any, x: Any, *, length: int, axis: int, norm: str = "backward") -
     alone mean nothing.
     """
     return (
-        xp.fft.irfft(x, length, axis=axis, norm=norm) if length else xp.zeros(x.shape, x.real.dtype)
+        _transforms(xp).irfft(x, length, axis=axis, norm=norm)
+        if length
+        else xp.zeros(x.shape, x.real.dtype)
     )
 
 

@@ -43,19 +43,28 @@ class Taps(NamedTuple):
         return Taps(index, spread, len(self.places))
 
 
+_SHORT = 64
+
+
 def _resample(xp: Any, x: Any, *, taps: Taps, axis: int) -> Any:
     """A sum of gathers. A weight of 0 is left out, so that what is not finite stays where it is."""
     count = len(taps.places)
     weights = taps.weights.astype(x.real.dtype).reshape(
         *taps.weights.shape, *(1,) * (x.ndim - axis - 1)
     )
+    inner = x.shape[axis + 1 :]
+    if 1 < math.prod(inner) < _SHORT:  # so that NumPy multiplies long rows
+        weights = np.broadcast_to(weights, (*taps.weights.shape, *inner)).copy()
     before = (slice(None),) * axis
     out = None
     for k in range(taps.places.shape[1]):
         rows = np.flatnonzero(taps.weights[:, k])
         steps = _steps(taps.places[rows, k])
         part = x[(*before, steps)] if isinstance(steps, slice) else xp.take(x, steps, axis=axis)
-        part = part * weights[rows, k]
+        if isinstance(steps, slice):
+            part = part * weights[rows, k]
+        else:
+            part *= weights[rows, k]
         if out is None and len(rows) == count:
             out = part
         elif len(rows) == count:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from gradtape.core.tensor import Tensor
 from gradtape.engines.numpy.blas import of_matrices
@@ -63,8 +64,14 @@ def _band(xp: Any, x: Any, *, low: float, high: float) -> Any:
     """`x` on the diagonals from `low` to `high`, which are counted to the right from the main one;
     else 0.
     """
-    steps = np.arange(x.shape[-1]) - np.arange(x.shape[-2])[:, None]
-    return keep_array(xp, x, (low <= steps) & (steps <= high))
+    rows, columns = x.shape[-2:]
+    if not x.size:
+        return x
+    # A window over all diagonals, which moves by one from row to row.
+    diagonals = np.zeros(rows + columns - 1, bool)
+    first, last = max(low + rows - 1, 0), min(high + rows, len(diagonals))
+    diagonals[int(first) : max(int(last), 0)] = True
+    return keep_array(xp, x, sliding_window_view(diagonals, columns)[::-1])
 
 
 band = op(

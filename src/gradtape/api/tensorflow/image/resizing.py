@@ -183,13 +183,18 @@ def resize(
     x = batch.images
     if method != "nearest" and x.array.dtype != _FLOAT32:
         x = broadcasting.cast(x, dtype=_FLOAT32)
-    for axis, now, then in ((1, height, wanted[0]), (2, width, wanted[1])):
+    moves = x.array.dtype.kind != "f"
+    steps = [(1, height, wanted[0]), (2, width, wanted[1])]
+    # Along the width there are only channels to take at once: so it is done for as few rows as can
+    # be.
+    for axis, now, then in reversed(steps) if wanted[0] > height else steps:
         if now != then or method in _SMOOTHING:
             taps = _taps(method, now, then, bool(antialias))
-            # One element each is a gather, which moves any dtype as it is.
+            # One element each is a gather, which moves any dtype as it is. That of floats has the
+            # faster gradient as a resampling.
             x = (
                 take(x, taps.places[:, 0], axis=axis)
-                if method == "nearest"
+                if method == "nearest" and moves
                 else resample(x, taps=taps, axis=axis)
             )
     return batch.leave(x)

@@ -69,12 +69,16 @@ class Band(NamedTuple):
         """
         _, _, starts = self._starts()
         row, column = np.arange(self.rows)[:, None], np.arange(self.columns)
-        steps = column - row
-        inside = (self.low <= steps) & (steps <= self.high)
-        which = np.where(inside, self.high - steps, 0)
-        return np.where(
-            inside, which * self.longest + starts[which] + np.minimum(row, column), 0
-        ), inside
+        inside = column >= row + self.low
+        inside &= column <= row + self.high
+        places = np.minimum(row, column)
+        if self.low == self.high:
+            places += starts[0]
+        else:
+            which = (row + self.high - column) * inside
+            places += which * self.longest + starts[which]
+        places *= inside
+        return places, inside
 
 
 def _bounds(k: Any, function: str) -> tuple[int, int]:

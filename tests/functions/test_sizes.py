@@ -23,6 +23,15 @@ ORDERS = {
 }
 
 
+@pytest.fixture(autouse=True, scope="module")
+def on_the_host():
+    """On an accelerator every shape is compiled."""
+    before = tf.config.get_visible_devices("GPU")
+    tf.config.set_visible_devices([], "GPU")
+    yield
+    tf.config.set_visible_devices(before, "GPU")
+
+
 def rows(n, seed=0):
     return tf.constant(np.random.default_rng(n + seed).normal(size=(n, 3)).astype(np.float32))
 
@@ -441,6 +450,14 @@ def test_a_function_that_is_insisted_on_is_compiled_wherever_it_is_called():
     for n in range(1, FEW + 3):
         f(tf.ones([n, 3]))
     assert compiled(inner) == FEW + 2
+
+
+def test_a_block_that_names_the_host_changes_nothing():
+    f = tf.function(lambda x: tf.tanh(x), input_signature=OPEN)
+    with tf.device("/CPU:0"):
+        for n in range(1, FEW + 3):
+            f(tf.ones([n, 3]))
+    assert compiled(f) == 0
 
 
 @pytest.mark.usefixtures("every_shape_is_compiled")

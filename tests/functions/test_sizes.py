@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.engines.xla import devices as xla_devices
 from gradtape.functions.sizes import FEW
 
 OPEN = [tf.TensorSpec([None, 3])]
@@ -450,6 +451,15 @@ def test_a_function_that_is_insisted_on_is_compiled_wherever_it_is_called():
     for n in range(1, FEW + 3):
         f(tf.ones([n, 3]))
     assert compiled(inner) == FEW + 2
+
+
+def test_on_an_accelerator_every_shape_is_compiled(monkeypatch):
+    known = xla_devices.devices()
+    monkeypatch.setattr(xla_devices, "devices", lambda: {**known, "GPU:0": object()})
+    f = tf.function(lambda x: tf.tanh(x), input_signature=OPEN)
+    for n in range(1, FEW + 3):
+        f(tf.ones([n, 3]))
+        assert compiled(f) == n
 
 
 def test_a_block_that_names_the_host_changes_nothing():

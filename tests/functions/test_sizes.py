@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.engines.xla import devices as xla_devices
 from gradtape.functions.sizes import FEW
 
 OPEN = [tf.TensorSpec([None, 3])]
@@ -21,6 +22,15 @@ ORDERS = {
     "repeated": [2, 2, 2, 3, 3, 2],
     "back to the first": [2, 3, 4, 5, 6, 7, 2, 7, 2, 3],
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def on_the_host():
+    """On an accelerator every shape is compiled."""
+    before = tf.config.get_visible_devices("GPU")
+    tf.config.set_visible_devices([], "GPU")
+    yield
+    tf.config.set_visible_devices(before, "GPU")
 
 
 def rows(n, seed=0):
@@ -441,6 +451,23 @@ def test_a_function_that_is_insisted_on_is_compiled_wherever_it_is_called():
     for n in range(1, FEW + 3):
         f(tf.ones([n, 3]))
     assert compiled(inner) == FEW + 2
+
+
+def test_on_an_accelerator_every_shape_is_compiled(monkeypatch):
+    known = xla_devices.devices()
+    monkeypatch.setattr(xla_devices, "devices", lambda: {**known, "GPU:0": object()})
+    f = tf.function(lambda x: tf.tanh(x), input_signature=OPEN)
+    for n in range(1, FEW + 3):
+        f(tf.ones([n, 3]))
+        assert compiled(f) == n
+
+
+def test_a_block_that_names_the_host_changes_nothing():
+    f = tf.function(lambda x: tf.tanh(x), input_signature=OPEN)
+    with tf.device("/CPU:0"):
+        for n in range(1, FEW + 3):
+            f(tf.ones([n, 3]))
+    assert compiled(f) == 0
 
 
 @pytest.mark.usefixtures("every_shape_is_compiled")

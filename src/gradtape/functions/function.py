@@ -200,11 +200,12 @@ class Function:
         if here.state.checker is not None and not self._is_checked:
             return self.for_this_thread()._call(args, kwargs)
         arguments = self._arguments(args, kwargs)
-        result = self.called_while_waiting(arguments)
-        if result is not NOT_RUN:
-            self._retracing.note(False)
-            return result
         concrete = self._found_for(arguments)
+        if concrete is None or concrete.is_waiting:
+            result = self.called_while_waiting(arguments)
+            if result is not NOT_RUN:
+                self._retracing.note(False)
+                return result
         self._retracing.note(concrete is None)
         if concrete is None:
             try:

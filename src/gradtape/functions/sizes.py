@@ -94,15 +94,13 @@ def has_open_sizes(leaves: list[Any]) -> bool:
 
 
 def run_on_host(arguments: Arguments) -> bool:
-    """Whether eager code would run on NumPy with these arguments, where a program would run on the
-    same device.
-    """
-    return (
-        here.state.device is None
-        and xla_settings.preferred() is None
-        and _plain(map(type, arguments.tensors))
-        and all(name.startswith("CPU:") for name in xla_devices.devices())
-    )
+    """Whether both a program and eager code would run on the host's device with these arguments."""
+    known, wanted = xla_devices.devices(), xla_settings.preferred()
+    if wanted is None:
+        is_host = all(name.startswith("CPU:") for name in known)
+    else:
+        is_host = wanted is known["CPU:0"]
+    return is_host and _plain(map(type, arguments.tensors))
 
 
 def _form(key: Any) -> Any:

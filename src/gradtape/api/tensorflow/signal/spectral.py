@@ -196,8 +196,8 @@ def dct(
     The norm 'ortho' makes types 2, 3 and 4 orthogonal; types 2 and 3 are then each other's inverse.
 
     >>> import gradtape as tf
-    >>> tf.signal.dct([1.0, 2.0, 3.0]).numpy().round(3)
-    array([12.   , -3.464,  0.   ], dtype=float32)
+    >>> tf.signal.dct([1.0, 2.0, 4.0]).numpy().round(3)
+    array([14.   , -5.196,  1.   ], dtype=float32)
     """
     return _dct(input, type, n, axis, norm, "dct")
 
@@ -339,8 +339,8 @@ def mfccs_from_log_mel_spectrograms(
     a scaled cosine transform of the last axis.
 
     >>> import gradtape as tf
-    >>> tf.signal.mfccs_from_log_mel_spectrograms([[1.0, 2.0, 3.0]]).numpy().round(3)
-    array([[ 4.899, -1.414,  0.   ]], dtype=float32)
+    >>> tf.signal.mfccs_from_log_mel_spectrograms([[1.0, 2.0, 4.0]]).numpy().round(3)
+    array([[ 5.715, -2.121,  0.408]], dtype=float32)
     """
     x = _of_rank(log_mel_spectrograms, 1, "mfccs_from_log_mel_spectrograms: log_mel_spectrograms")
     bands = x.array.shape[-1]

@@ -130,15 +130,12 @@ def shared(function: Callable[..., Any], *values: Any) -> Any:
                 out[begin:end] = function(*_part(flat, begin, end))
 
     ends = [size * (i + 1) // count for i in range(count)]
-    begun = perf_counter()
     waiting = [_workers(count).submit(work, start, stop) for start, stop in pairwise(ends)]
     try:
         work(0, ends[0])
     finally:
-        done = perf_counter()
         for part in waiting:
             part.result()  # what a thread raised, this one raises
-    crowd.note(perf_counter() - begun, done - begun)
     if _invalid:
         _invalid.clear()
         np.multiply(0.0, math.inf)  # whoever listens to this thread hears of it

@@ -60,6 +60,19 @@ def test_a_word_that_must_be_known():
         layer(["a", "q"])
 
 
+@pytest.mark.parametrize(
+    ("make", "given"),
+    [
+        (layers.TextVectorization, ["a b"]),
+        (layers.StringLookup, ["a"]),
+        (layers.IntegerLookup, [1]),
+    ],
+)
+def test_a_layer_without_a_vocabulary_says_so(make, given):
+    with pytest.raises(tf.errors.FailedPreconditionError, match=r"adapt\(\) or set_vocabulary"):
+        make()(given)
+
+
 @pytest.mark.parametrize("option", ["ragged", "sparse"])
 def test_what_keras_allows_on_tensorflow_alone(option):
     with pytest.raises(ValueError, match="TensorFlow backend"):

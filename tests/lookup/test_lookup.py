@@ -107,3 +107,19 @@ def test_floats_of_a_file(tmp_path):
     entries = tf.lookup.TextFileInitializer(file, tf.string, 0, tf.float32, 1)
     found = tf.lookup.StaticHashTable(entries, 0.0).lookup(["b", "c"])
     assert found.numpy().tolist() == [1.5, 0.0]
+
+
+class Nothing:
+    """An initializer that does not fill its table, like that of a Keras layer before `adapt`."""
+
+    key_dtype, value_dtype = tf.int64, tf.int64
+
+    def initialize(self, table):
+        pass
+
+
+@pytest.mark.parametrize("run", [lambda call: call, tf.function], ids=["eager", "function"])
+def test_a_table_that_was_not_filled_is_refused(run):
+    table = tf.lookup.StaticHashTable(Nothing(), -1)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="has not been filled"):
+        run(table.lookup)(tf.constant([1, 2], tf.int64))

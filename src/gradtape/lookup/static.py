@@ -62,12 +62,14 @@ class StaticHashTable:
         self._name = name
         self._places: dict[Any, int] = {}
         self._values: Any = np.empty(0, self._value_dtype.numpy)
+        self._filled = False
         initializer.initialize(self)
 
     def fill(self, keys: Any, values: Any) -> None:
         """What an initializer calls: sets all entries."""
         self._places = {}
         self._values = _without_repetitions(listed(keys), values, self._places)
+        self._filled = True
 
     @property
     def key_dtype(self) -> dtypes.DType:
@@ -87,6 +89,13 @@ class StaticHashTable:
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The values of keys, in a tensor of the same shape or in the same rows."""
+        if not self._filled:
+            raise FailedPreconditionError(
+                None,
+                None,
+                "lookup: the table has not been filled by its initializer. Of a Keras layer, call "
+                "adapt() or set_vocabulary() first, or give it a vocabulary.",
+            )
         return of_flat(keys, self._key_dtype, self._find)
 
     def __getitem__(self, keys: Any) -> Any:

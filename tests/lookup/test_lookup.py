@@ -109,6 +109,27 @@ def test_floats_of_a_file(tmp_path):
     assert found.numpy().tolist() == [1.5, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"x\ny\n", ["x", "y"]),
+        (b"x\r\ny\r\n", ["x", "y"]),
+        (b"x\r\ny", ["x", "y"]),
+        (b"x\r\ny\r", ["x", "y"]),
+        (b"a\rb\n\rx\ny\r\r\n", ["a\rb", "\rx", "y\r"]),
+    ],
+)
+def test_a_line_may_end_as_on_windows(tmp_path, text, words):
+    file = tmp_path / "words.txt"
+    file.write_bytes(text)
+    index = tf.lookup.TextFileIndex
+    entries = tf.lookup.TextFileInitializer(
+        file, tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER
+    )
+    found = tf.lookup.StaticHashTable(entries, -1).lookup(words)
+    assert found.numpy().tolist() == list(range(len(words)))
+
+
 class Nothing:
     """An initializer that does not fill its table, like that of a Keras layer before `adapt`."""
 

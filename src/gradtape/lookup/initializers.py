@@ -153,6 +153,7 @@ class TextFileInitializer:
         lines = text.split(b"\n")
         if lines and not lines[-1]:
             lines.pop()
+        lines = [line.removesuffix(b"\r") for line in lines]  # of files written on Windows
         if not lines:
             raise invalid_argument(f"TextFileInitializer: {self._path} has no lines.")
         if self._size is not None:

@@ -13,6 +13,7 @@ import opcode
 import sys
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from inspect import CO_GENERATOR
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,7 @@ def thread_now() -> dict[str, Any]:
         names = ("enable_x64", "default_device")
         found |= {name: xla_settings._setting(name).get_local() for name in names}
         found["JAX's trace"] = type(xla_settings._traces().trace)
+        found["JAX's key"] = import_module("jax._src.core").trace_state.value
     return found
 
 

@@ -219,12 +219,13 @@ def is_tracing() -> bool:
     """Whether JAX traces something on this thread, be it a program of ours or code of the user's,
     as in `jax.jit`.
     """
-    return type(_traces().trace) is not _eval_trace()
+    return _traces().trace is not _evaluation()
 
 
 @cache
-def _eval_trace() -> type:
-    return import_module("jax._src.core").EvalTrace
+def _evaluation() -> Any:
+    """What JAX calls its trace where it traces nothing."""
+    return import_module("jax._src.core").eval_trace
 
 
 def at_once() -> AbstractContextManager[Any]:
@@ -238,26 +239,36 @@ def evaluating() -> AbstractContextManager[Any]:
     """A block in which JAX, if it is loaded, computes at once, even while it is tracing or
     compiling a program.
     """
-    jax = loaded()
-    return nullcontext() if jax is None else _evaluating(jax)
+    return nullcontext() if loaded() is None else _Evaluating()
 
 
-@block
-def _evaluating(jax: ModuleType) -> Iterator[None]:
-    """The 64-bit switch stays as it is outside, so that what was compiled there is not compiled
-    again here.
+class _Evaluating(Block):
+    """JAX's own context manager for this is a generator: interrupted, it restores what JAX was
+    tracing when Python frees it, and that may be over by then.
+
+    The 64-bit switch is as it is outside, so that what was compiled there is not compiled again
+    here.
     """
-    outside = _outside.switch
-    with jax.core.eval_context():
-        if outside is _ABSENT:
-            yield
-            return
-        with _Setting("enable_x64", outside):
+
+    _trace: Any = None
+    _outside: Any = _ABSENT
+    _switch: _Setting | None = None
+
+    def enter(self) -> None:
+        self._trace = _traces().trace
+        trace_again(_evaluation())
+        if _outside.switch is not _ABSENT:
+            self._outside = _outside.switch
+            self._switch = _Setting("enable_x64", self._outside)
+            self._switch.enter()
             _outside.switch = _ABSENT
-            try:
-                yield
-            finally:
-                _outside.switch = outside
+
+    def leave(self) -> None:
+        if self._switch is not None:
+            _outside.switch = self._outside
+            self._switch.leave()
+        if self._trace is not None:
+            trace_again(self._trace)
 
 
 def checks_of_results() -> tuple[Any, Any]:

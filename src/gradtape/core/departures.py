@@ -78,7 +78,10 @@ class Departures(dict[tuple[CodeType, int, bool], list[Any]]):
         chains that had `ended`, if they are wanted.
         """
         return tuple(
-            Departure(method, shape, dtype, count, locate(code, offset), callers, origins)
+            Departure(
+                method, shape, dtype, count, locate(code, offset),
+                tuple(locate(*place) for place in callers), origins,
+            )
             for (code, offset, had_ended), (
                 method, shape, dtype, count, callers, origins,
             ) in self.items()
@@ -147,11 +150,11 @@ def _followed(ending: Ending) -> set[Recording]:
     return {recording for recording in found if recording is not None}
 
 
-def _callers(frame: FrameType | None) -> Iterator[Location]:
-    """The user's lines that led to a frame, the innermost first."""
+def _callers(frame: FrameType | None) -> Iterator[tuple[CodeType, int]]:
+    """The places in the user's code that led to a frame, the innermost first."""
     while frame is not None:
         if not _not_users[frame.f_code.co_filename]:
-            yield locate(frame.f_code, frame.f_lasti)
+            yield frame.f_code, frame.f_lasti
         frame = frame.f_back
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from gradtape.blocks import Block, block

@@ -2,7 +2,7 @@
 #
 #   make demo       train a classifier of handwritten digits with a tape; leaves out/digits.png and out/tape.html
 #   make test       lint, types and tests; a part of those of compiled functions a second time with two devices
-#   make test-all   the same with the slow tests, and all cases of those that are sampled
+#   make test-all   the same with the slow tests, all cases of those that are sampled, and functions that XLA compiles beside
 #   make test-browser  the page of tape.show in a headless Chromium (which needs chromium and chromedriver)
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
 #   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
@@ -43,6 +43,7 @@ test: lint
 test-all: lint
 	@.venv/bin/python -m pytest -q -n $(WORKERS) --all
 	@$(TWO_DEVICES) .venv/bin/python -m pytest -q -n $(WORKERS) --all $(COMPILED) $(LONG)
+	@.venv/bin/python -m pytest -q -n $(WORKERS) --beside $(COMPILED)
 
 test-browser: .venv/.installed
 	@.venv/bin/python -m pytest -q tests_browser

@@ -2,7 +2,8 @@
 and options that say how many of the tests run.
 
 `--all` runs what is marked slow or left out of a sample, `--part n` one of n tests, but all that
-are marked `devices`.
+are marked `devices`, and `--beside` lets XLA compile functions while their calls run on NumPy,
+where tests otherwise wait for it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 from gradtape.core import observers
 from gradtape.core.buffered import relying
 from gradtape.core.scopes import NOWHERE
+from gradtape.core.settings import settings
 from gradtape.core.thread import here
 
 
@@ -31,6 +33,15 @@ def pytest_addoption(parser):
         metavar="N",
         help="run one of N tests, always the same ones, and all that are marked devices",
     )
+    parser.addoption(
+        "--beside",
+        action="store_true",
+        help="let XLA compile beside the calls of functions, as it does by default for users",
+    )
+
+
+def pytest_configure(config):
+    settings.wait_for_compilation = not config.getoption("--beside")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -74,6 +85,16 @@ def sample(items):
             first.setdefault(item.function, item)
     chosen.update(first.values())
     return [item for item in items if item in chosen]
+
+
+@pytest.fixture(autouse=True)
+def waits_for_xla(request):
+    """Where a test is marked so."""
+    before = settings.wait_for_compilation
+    if request.node.get_closest_marker("waits"):
+        settings.wait_for_compilation = True
+    yield
+    settings.wait_for_compilation = before
 
 
 @pytest.fixture(autouse=True)

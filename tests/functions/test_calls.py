@@ -44,6 +44,7 @@ def _held(f):
     return concrete.shortcut
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 def test_tensors_arrays_and_results_run_one_compiled_program(tracings, dtype):
     f = tf.function(lambda x: x + x)
@@ -76,6 +77,7 @@ def test_a_variable_in_a_tensors_place_is_an_argument_of_another_kind():
     assert f.experimental_get_tracing_count() == 2
 
 
+@pytest.mark.waits
 def test_a_tensor_is_converted_when_it_comes_a_second_time_and_never_again(conversions):
     f = tf.function(lambda x: x + 1)
     x = tf.constant([1.0, 2.0])

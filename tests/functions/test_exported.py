@@ -48,6 +48,7 @@ def test_gradients_by_some_inputs(program, watched, nested):
             np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.waits
 def test_a_tape_inside_a_function(program):
     @tf.function(autograph=False)
     def step(x):

@@ -236,6 +236,7 @@ def test_sparse_writes():
     assert f(tf.constant([2, 1])).numpy().tolist() == [21.0, 12.0, 13.0]
 
 
+@pytest.mark.waits
 def test_a_written_variable_is_handed_over_without_a_copy():
     v = tf.Variable(np.zeros((64, 64), np.float32))
     f = tf.function(lambda: v.assign_add(tf.ones([64, 64])) is None)

@@ -15,6 +15,8 @@ import gradtape as tf
 from gradtape.functions.parity import ParityError
 from gradtape.ops.registry import registry
 
+pytestmark = pytest.mark.waits
+
 
 @pytest.fixture
 def wrong(monkeypatch):

@@ -102,6 +102,7 @@ READS = {
 }
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 @pytest.mark.parametrize("index", [3, 100, -4, -100])
 def test_what_is_read_out_of_range_is_nan_where_the_index_is_not_known(read, index):

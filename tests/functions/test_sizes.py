@@ -11,6 +11,7 @@ import gradtape as tf
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.functions.sizes import FEW
 
+pytestmark = pytest.mark.waits
 OPEN = [tf.TensorSpec([None, 3])]
 HOW = {
     "signature": {"input_signature": OPEN},

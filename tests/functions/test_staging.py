@@ -44,6 +44,7 @@ def interrupted(monkeypatch):
     return lambda: monkeypatch.setattr(execute, "__call__", call), monkeypatch.undo
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize(
     ("dtype", "setting"),
     [
@@ -67,6 +68,7 @@ def test_a_change_of_jax_settings_in_an_interrupted_call_loses_nothing(dtype, se
     assert step(x).numpy() == 35.0
 
 
+@pytest.mark.waits
 def test_what_runs_in_a_garbage_collection_finds_a_value_and_loses_none():
     """On Python 3.11 a collection may begin in the midst of a call,
     and with it handlers and finalizers.
@@ -106,6 +108,7 @@ def test_eager_and_compiled_writes_in_turn_are_prepared_once(monkeypatch):
     assert not prepared
 
 
+@pytest.mark.waits
 def test_a_call_that_jax_takes_for_one_that_still_runs_is_begun_again(monkeypatch):
     """JAX may keep in mind a call that an exception of a signal handler has ended."""
     _v, step, _x = counting()
@@ -333,6 +336,7 @@ def test_what_else_keeps_something_is_refused_there_and_works_afterwards(make):
     assert np.isfinite(f().numpy()).all()
 
 
+@pytest.mark.waits
 def test_a_handler_in_a_prepared_call_calls_the_function_and_is_itself_interrupted(monkeypatch):
     """The handler's call is prepared for itself: it is not given Variables for good with the
     permission of the call that it interrupts.

@@ -131,6 +131,7 @@ def test_a_gradient_of_ones_own_with_a_keras_variable():
     np.testing.assert_allclose([float(y), float(tape.gradient(y, v))], [10.0, 3.0])
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("around", [lambda f: f, tf.function], ids=["eager", "function"])
 @pytest.mark.parametrize(
     ("make", "x"),

@@ -126,6 +126,7 @@ def test_run_eagerly_sees_values():
     np.testing.assert_allclose(seen, [X[:32].sum(), X[32:].sum()], rtol=1e-5)
 
 
+@pytest.mark.waits
 def test_on_batch_methods_agree_with_the_loops():
     model = dense_model()
     loss, mae = model.test_on_batch(X, Y)

@@ -14,6 +14,7 @@ from gradtape.api.tensorflow.config import (
     get_programs_per_function,
     get_soft_device_placement,
     get_visible_devices,
+    get_wait_for_compilation,
     list_logical_devices,
     list_physical_devices,
     run_functions_eagerly,
@@ -21,6 +22,7 @@ from gradtape.api.tensorflow.config import (
     set_programs_per_function,
     set_soft_device_placement,
     set_visible_devices,
+    set_wait_for_compilation,
 )
 from gradtape.api.tensorflow.config import (
     functions_run_eagerly as experimental_functions_run_eagerly,
@@ -45,7 +47,8 @@ __all__ = [
     "enable_compile_cache", "experimental", "experimental_functions_run_eagerly",
     "experimental_run_functions_eagerly", "functions_run_eagerly", "get_compile_every_shape",
     "get_logical_device_configuration", "get_programs_per_function", "get_soft_device_placement",
-    "get_visible_devices", "list_logical_devices", "list_physical_devices", "optimizer",
-    "run_functions_eagerly", "set_compile_every_shape", "set_logical_device_configuration",
-    "set_programs_per_function", "set_soft_device_placement", "set_visible_devices", "threading",
+    "get_visible_devices", "get_wait_for_compilation", "list_logical_devices",
+    "list_physical_devices", "optimizer", "run_functions_eagerly", "set_compile_every_shape",
+    "set_logical_device_configuration", "set_programs_per_function", "set_soft_device_placement",
+    "set_visible_devices", "set_wait_for_compilation", "threading",
 ]  # fmt: skip

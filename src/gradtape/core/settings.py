@@ -16,6 +16,7 @@ class Settings:
     short_tracebacks: bool = True
     programs_per_function: int = 128
     compile_every_shape: bool = False
+    wait_for_compilation: bool = False
     hints: bool = True
 
 

@@ -37,6 +37,7 @@ from gradtape.core.xla.trace import Constants, is_recorded_in, recordings_now
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.loading import check_process
+from gradtape.functions.beside import Compiling
 from gradtape.functions.call_rule import RunEagerly
 from gradtape.functions.concrete_calls import arguments_of_call
 from gradtape.functions.described import Described, spec_or_itself
@@ -58,7 +59,8 @@ class ConcreteFunction(Described):
     """A function traced for one kind of arguments."""
 
     runs_eagerly = False
-    is_waiting = False  # whether it runs op by op until compiling it pays
+    is_waiting = False  # whether it runs op by op until compiling it pays, or is done
+    compiling: Compiling | None = None  # by XLA, beside its calls
 
     def __init__(
         self,
@@ -250,16 +252,35 @@ class ConcreteFunction(Described):
 
     def call_while_waiting(self, arguments: Arguments) -> Any:
         """The same on gradtape's own ops, from the list of calls that was traced."""
+        return self._pack(self._in_turn(self._replayed, arguments))
+
+    def _replayed(self, arguments: Arguments) -> list[Tensor]:
         variables = arguments.variables
         taken = [v if number is None else variables[number] for v, number in self._taken]
         changed = [v if number is None else variables[number] for v, number in self._written]
         with waiting(), Unwritten() as call:
             values = [v.tensor() if isinstance(v, Variable) else v for v in taken]
             outputs, written = self.program.again([*arguments.tensors, *values])
-            for variable, value in zip(changed, written, strict=True):
-                variable.assign(value, read_value=False)
+            given, to_write = dict(zip(map(id, taken), values, strict=True)), set(map(id, changed))
+            disturbed = any(v.array is not given[id(v)].array for v in taken if id(v) in to_write)
+            if not disturbed:
+                for variable, value in zip(changed, written, strict=True):
+                    variable.assign(value, read_value=False)
             call.are_final = True
-        return self._pack(outputs)
+        if disturbed:
+            raise DisturbedError
+        return outputs
+
+    def compile_beside(self) -> None:
+        """Lets XLA compile it on another thread; until then it runs op by op."""
+        self.is_waiting, self.compiling = True, Compiling(self.program.compiled_plain())
+
+    def is_compiled(self) -> bool:
+        """Whether XLA has compiled it beside; from then on it runs compiled."""
+        if self.compiling is None or not self.compiling.is_done:
+            return False
+        self.is_waiting, self.compiling = False, None
+        return True
 
     def worth(self) -> Worth | None:
         """What compiling it takes and saves; None if there is nothing to compile."""

@@ -239,10 +239,15 @@ class Function:
             return NOT_RUN
         if concrete is not None and concrete.found_for(arguments) is not concrete:
             return NOT_RUN
+        if concrete is not None and concrete.compiling is not None:
+            if concrete.is_compiled() or here.state.recorders:
+                return NOT_RUN
+            return concrete.call_while_waiting(arguments)
         if not self.sizes.waits(arguments.key):
-            if concrete is not None:
-                concrete.is_waiting = False
-            return NOT_RUN
+            if concrete is None:
+                return NOT_RUN
+            concrete.is_waiting = False
+            return self._called_beside(arguments, concrete)
         if concrete is not None:
             return concrete.call_while_waiting(arguments)
         self._only = None
@@ -255,12 +260,15 @@ class Function:
         return NOT_RUN
 
     def _may_wait(self, arguments: Arguments) -> bool:
-        """Whether a call may run op by op though XLA could run it."""
+        """Whether a call may run op by op though XLA could run it: not where the user's own code
+        traces with JAX, or has it check all results.
+        """
         state = here.state
         return (
             not (settings.compile_every_shape or self.must_compile or self._check_parity)
             and not (self._is_checked or state.trace is not None or state.levels)
             and self._why_never is None
+            and not (xla_settings.is_tracing() or xla_settings.results_are_checked())
             and run_on_host(arguments)
         )
 
@@ -268,12 +276,28 @@ class Function:
         """The same for a program that has just been traced, and is not compiled at once if sizes
         are open.
         """
-        begins = self.sizes.begin(arguments.key) and self._may_wait(arguments)
-        worth = concrete.worth() if begins else None
+        if not self.sizes.begin(arguments.key):
+            return self._called_beside(arguments, concrete)
+        worth = concrete.worth() if self._may_wait(arguments) else None
         if worth is None or not worth.can_be_replayed():
             return NOT_RUN
         concrete.is_waiting = True
         return self.called_while_waiting(arguments)
+
+    def _called_beside(self, arguments: Arguments, concrete: ConcreteFunction) -> Any:
+        """The result of a call on gradtape's own ops, while XLA begins to compile the program;
+        NOT_RUN if the call has to wait for it, or if waiting takes no longer.
+        """
+        if settings.wait_for_compilation or not self._may_wait(arguments):
+            return NOT_RUN
+        state = here.state
+        if state.recorders or state.waits or xla_settings.preferred() is not None:
+            return NOT_RUN
+        worth = concrete.worth()
+        if worth is None or not worth.can_be_replayed() or worth.pays_in_call() < 2:
+            return NOT_RUN
+        concrete.compile_beside()
+        return concrete.call_while_waiting(arguments)
 
     def _note_new_sizes(self, arguments: Arguments) -> None:
         """Counts a new kind as TensorFlow does, and says once in the log what changes."""

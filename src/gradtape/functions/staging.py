@@ -21,6 +21,7 @@ from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import host as xla_host
 from gradtape.engines.xla import programs as xla_programs
 from gradtape.engines.xla import settings as xla_settings
+from gradtape.engines.xla.collector import Uncollected
 from gradtape.engines.xla.devices import copied
 from gradtape.engines.xla.loading import load
 from gradtape.engines.xla.programs import Guarded, UnpreparedError
@@ -245,10 +246,18 @@ class Part:
             return None
         if self._is_narrow:
             return self._spared
+        with xla_settings.wide():  # as `compiled` is called, so that nothing is compiled again
+            return Spared(self._compiled_now(), self._donated, self._traced)
+
+    def compile(self) -> None:
+        """Lets XLA compile it, so that the first call need not; on any thread."""
+        with Uncollected() if self._is_narrow else xla_settings.wide():  # as it is called
+            self._compiled_now()
+
+    def _compiled_now(self) -> Any:
         jax = load()
         specs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in self._specs]
-        with xla_settings.wide():  # as `compiled` is called, so that nothing is compiled again
-            return Spared(self.compiled.lower(*specs).compile(), self._donated, self._traced)
+        return self.compiled.lower(*specs).compile()
 
     @cached_property
     def _spared(self) -> Spared:

@@ -19,7 +19,9 @@ _RUN_ELEMENT = 1.5e-10  # of a result that XLA would not have to write to memory
 
 _MOST = 1000  # calls
 
-_NOT_REPLAYED = frozenset(("while", "scan", "cond", "pure_callback", "io_callback", "random_wrap"))
+_NOT_REPLAYED = frozenset((
+    "while", "scan", "cond", "pure_callback", "io_callback", "random_wrap", "call_exported",
+))  # fmt: skip
 
 
 class Worth(NamedTuple):
@@ -65,8 +67,9 @@ class Worth(NamedTuple):
         return 1 + min(int((_COMPILE + self.equations * _COMPILE_EQUATION) / saved), _MOST)
 
     def can_be_replayed(self) -> bool:
-        """Whether it consists of ops alone: loops and branches would be compiled one by one, what
-        is done on the host would be done in another order, and random numbers would be others.
+        """Whether it consists of ops alone: loops, branches and loaded programs would be compiled
+        one by one, what is done on the host would be done in another order, and random numbers
+        would be others.
         """
         return not self.primitives & _NOT_REPLAYED
 

@@ -19,6 +19,7 @@ from gradtape.functions.staging import Part
 pytestmark = pytest.mark.devices
 
 
+@pytest.mark.waits
 def test_a_training_step_writes_where_its_variables_are():
     w, m = (
         tf.Variable(np.ones((300, 300), np.float32)),
@@ -140,6 +141,7 @@ def test_which_programs_need_the_switch(monkeypatch):
     )
 
 
+@pytest.mark.waits
 def test_a_large_variable_that_programs_read_has_one_copy_and_no_write_is_lost():
     size = 2**16 + 5
     for offset in range(4):  # whether JAX shares an array's memory depends on where it lies

@@ -62,6 +62,7 @@ def test_the_directory_for_caches_is_the_default(tmp_path):
     assert run(XDG_CACHE_HOME=str(tmp_path))["directory"] == str(tmp_path / "gradtape" / "xla")
 
 
+@pytest.mark.waits
 def test_it_ends_and_leaves_the_settings_as_they_were(tmp_path):
     jax = pytest.importorskip("jax")
     names = (

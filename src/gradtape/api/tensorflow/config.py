@@ -210,6 +210,38 @@ def set_compile_every_shape(enabled: bool) -> None:
     settings.compile_every_shape = bool(enabled)
 
 
+@published("config.get_wait_for_compilation")
+def get_wait_for_compilation() -> bool:
+    """Whether the first call of a function waits until XLA has compiled it.
+
+    >>> import gradtape as tf
+    >>> before = tf.config.get_wait_for_compilation()
+    >>> tf.config.set_wait_for_compilation(not before)
+    >>> tf.config.get_wait_for_compilation() == before
+    False
+    >>> tf.config.set_wait_for_compilation(before)
+    """
+    return settings.wait_for_compilation
+
+
+@published("config.set_wait_for_compilation")
+def set_wait_for_compilation(enabled: bool) -> None:
+    """Lets the first call of a function wait until XLA has compiled it, or ends that.
+
+    Otherwise XLA compiles beside, on another thread, and the calls that come meanwhile run op by
+    op, on NumPy, where that gives the same results but for rounding. Which call is the first to run
+    compiled then depends on how fast the machine is: wait where runs are to agree in every bit.
+
+    >>> import gradtape as tf
+    >>> before = tf.config.get_wait_for_compilation()
+    >>> tf.config.set_wait_for_compilation(True)
+    >>> tf.config.get_wait_for_compilation()
+    True
+    >>> tf.config.set_wait_for_compilation(before)
+    """
+    settings.wait_for_compilation = bool(enabled)
+
+
 @published("config.enable_compile_cache")
 def enable_compile_cache(path: str | os.PathLike[str] | None = None) -> str:
     """Keeps compiled programs on disk, so that the next process need not compile them again;
@@ -242,15 +274,17 @@ def disable_compile_cache() -> None:
 def enable_op_determinism() -> None:
     """Asks for the same results in every run, to the last bit.
 
-    On the CPU that is so anyway, except that BLAS, which rounds differently for each number of
-    threads, has one thread for large products while other programs keep the cores busy: not any
-    more then.
+    On the CPU that is so anyway, with two exceptions, which end then. BLAS, which rounds
+    differently for each number of threads, has one thread for large products while other programs
+    keep the cores busy. And functions run op by op until XLA has compiled them, as
+    `config.set_wait_for_compilation` tells.
 
     >>> import gradtape as tf
     >>> tf.config.experimental.enable_op_determinism()
     """
     crowd.ignored = True
     crowd.until = 0.0
+    settings.wait_for_compilation = True
 
 
 @published("config.experimental.enable_tensor_float_32_execution")

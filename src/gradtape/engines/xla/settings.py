@@ -276,3 +276,8 @@ def checks_of_results() -> tuple[Any, Any]:
     With them, a program may raise an exception after it has overwritten its inputs.
     """
     return _setting("debug_nans"), _setting("debug_infs")
+
+
+def results_are_checked() -> bool:
+    """Whether one of them is on."""
+    return any(setting.value for setting in checks_of_results())

@@ -1,0 +1,87 @@
+"""`Compiling`: XLA compiles a program on a thread of its own, while its calls run on gradtape's own
+ops.
+
+XLA does not hold Python's lock while it compiles, and that is most of the time that the first call
+of a function would wait.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import deque
+
+from gradtape.functions.staging import Part
+
+
+class Compiling:
+    """A program that is being compiled, or waits for its turn."""
+
+    def __init__(self, part: Part) -> None:
+        self.is_done = False
+        self._part = weakref.ref(part)
+        try:
+            _turns.begin(self)
+        except RuntimeError:  # no thread can be started: the next call compiles it
+            self.is_done = True
+
+    def compile(self) -> None:
+        """Lets XLA compile it, on this thread."""
+        try:
+            part = self._part()
+            if part is not None and threading.main_thread().is_alive():
+                part.compile()
+        except Exception:  # noqa: BLE001, S110 - the next call compiles it, and raises this there
+            pass
+        finally:
+            self.is_done = True
+
+
+class _Turns:
+    """The thread that compiles one program after the other, as long as there are any.
+
+    When the process ends, what has begun is completed, and what waits is left alone.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: deque[Compiling] = deque()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, compiling: Compiling) -> None:
+        with self._lock:
+            self._waiting.append(compiling)
+            if self._thread is None:
+                # Not a daemon: XLA must not be at work while the process takes itself apart.
+                thread = threading.Thread(target=self._work, name="gradtape compiles")
+                thread.start()
+                self._thread = thread
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                compiling = self._waiting.popleft()
+            compiling.compile()
+            del compiling
+
+    def wait(self) -> None:
+        """Returns when all are done."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+
+_turns = _Turns()
+
+
+def _after_fork() -> None:
+    global _turns
+    _turns = _Turns()  # the thread of the old ones, and who has their lock, are the parent's
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

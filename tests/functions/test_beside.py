@@ -1,0 +1,508 @@
+"""The first calls of a function run on NumPy while XLA compiles it beside them, and give what the
+compiled program gives.
+"""
+
+import gc
+import subprocess
+import sys
+import textwrap
+import threading
+import weakref
+
+import jax
+import numpy as np
+import pytest
+
+import gradtape as tf
+from gradtape.core.settings import settings
+from gradtape.functions import beside, staging
+
+COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+@pytest.fixture(autouse=True)
+def compiles_beside():
+    before = tf.config.get_visible_devices("GPU"), settings.wait_for_compilation
+    tf.config.set_visible_devices([], "GPU")
+    settings.wait_for_compilation = False
+    yield
+    beside._turns.wait()
+    tf.config.set_visible_devices(before[0], "GPU")
+    settings.wait_for_compilation = before[1]
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    """XLA compiles nothing beside before it is opened."""
+    opened, compile_now = threading.Event(), staging.Part.compile
+
+    def compile_later(part):
+        assert opened.wait(60)
+        compile_now(part)
+
+    monkeypatch.setattr(staging.Part, "compile", compile_later)
+    yield opened
+    opened.set()
+    beside._turns.wait()
+
+
+def program_of(f):
+    (concrete,) = f._concrete.values()
+    return concrete
+
+
+def is_compiled(f):
+    return not program_of(f).is_waiting
+
+
+def finish(gate):
+    gate.set()
+    beside._turns.wait()
+
+
+# Programs: each makes a function of an array, and the Variables that it uses
+
+
+def plain():
+    return tf.function(lambda x: tf.reduce_sum(tf.tanh(x) ** 2)), []
+
+
+def written():
+    v = tf.Variable(tf.ones([3]))
+
+    @tf.function
+    def f(x):
+        v.assign_add(tf.reduce_mean(x, 0))
+        return v * 2.0
+
+    return f, [v]
+
+
+def training():
+    w, b = tf.Variable(tf.fill([3, 2], 0.3)), tf.Variable(tf.zeros([2]))
+
+    @tf.function
+    def f(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.nn.gelu(x @ w + b) ** 2)
+        for v, g in zip([w, b], tape.gradient(loss, [w, b]), strict=True):
+            v.assign_sub(0.1 * g)
+        return loss
+
+    return f, [w, b]
+
+
+def adam():
+    layer = tf.keras.layers.Dense(2, kernel_initializer="ones")
+    layer.build([None, 3])
+    optimizer = tf.keras.optimizers.Adam(0.05)
+    optimizer.build(layer.trainable_variables)
+
+    @tf.function
+    def f(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(layer(x) ** 2)
+        kernel_and_bias = layer.trainable_variables
+        optimizer.apply(tape.gradient(loss, kernel_and_bias), kernel_and_bias)
+        return loss
+
+    return f, [*layer.trainable_variables, *optimizer.variables]
+
+
+def second_order():
+    v = tf.Variable([0.3, -0.2, 0.7])
+
+    @tf.function
+    def f(x):
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as inner:
+                y = tf.reduce_sum(tf.sin(x * v) ** 3)
+            g = inner.gradient(y, v)
+        v.assign_sub(0.01 * outer.gradient(g, v))
+        return y, g
+
+    return f, [v]
+
+
+def custom():
+    scale = tf.Variable(2.0)
+
+    @tf.custom_gradient
+    def cube(z):
+        return z**3, lambda g: g * 3.0 * z**2 * scale
+
+    @tf.function
+    def f(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(cube(x))
+        scale.assign_add(0.5)
+        return tape.gradient(y, x)
+
+    return f, [scale]
+
+
+def structures():
+    v = tf.Variable(0, dtype=tf.int64)
+
+    @tf.function
+    def f(x):
+        v.assign_add(1)
+        return {"a": (x[0], None), "b": [tf.cast(x, tf.float64), v + 0, tf.shape(x)]}
+
+    return f, [v]
+
+
+def calling():
+    inner, variables = training()
+    return tf.function(lambda x: inner(x) + inner(2.0 * x)), variables
+
+
+def looping():
+    v = tf.Variable(tf.zeros([3]))
+
+    @tf.function
+    def f(x):
+        for row in x:
+            v.assign_add(row)
+        return tf.reduce_sum(v)
+
+    return f, [v]
+
+
+def random():
+    def f(x):
+        return x + tf.random.stateless_normal(tf.shape(x), seed=[1, 2])
+
+    return tf.function(f), []
+
+
+PROGRAMS = [
+    plain, written, training, adam, second_order, custom, structures, calling, looping, random,
+]  # fmt: skip
+
+
+def data(step=0, n=4):
+    return tf.constant(np.random.default_rng(step).normal(size=(n, 3)).astype(np.float32))
+
+
+def ran(make, before_call):
+    """Results of six calls, and Variables after each."""
+    f, variables = make()
+    found = []
+    for step in range(6):
+        before_call(step)
+        found.append(tf.nest.flatten(f(data(step))) + [v.numpy() for v in variables])
+    return found
+
+
+def agree(found, expected):
+    for now, then in zip(found, expected, strict=True):
+        for a, b in zip(now, then, strict=True):
+            if a is None:
+                assert b is None
+            else:
+                np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+                assert np.asarray(a).dtype == np.asarray(b).dtype
+
+
+@pytest.mark.parametrize("ready", [1, 3, 6])
+@pytest.mark.parametrize("make", PROGRAMS)
+def test_whenever_it_is_compiled_results_and_variables_are_the_same(make, ready, gate):
+    found = ran(make, lambda step: finish(gate) if step == ready else None)
+    settings.wait_for_compilation = True
+    agree(found, ran(make, lambda step: None))
+    if make is random:
+        return  # eager code draws other numbers
+    tf.config.run_functions_eagerly(True)
+    try:
+        agree(found, ran(make, lambda step: None))
+    finally:
+        tf.config.run_functions_eagerly(False)
+
+
+@pytest.mark.parametrize("make", [plain, written, training, adam, second_order, custom])
+def test_it_waits_on_numpy_and_runs_compiled_from_then_on(make, gate):
+    f, _ = make()
+    for step in range(3):
+        f(data(step))
+        assert not is_compiled(f)
+    finish(gate)
+    for step in range(3):
+        f(data(step))
+        assert is_compiled(f)
+
+
+@pytest.mark.parametrize("make", [looping, random])
+def test_what_numpy_would_do_otherwise_is_compiled_at_once(make, gate):
+    f, _ = make()
+    f(data())
+    assert is_compiled(f)
+
+
+def test_python_runs_once_and_one_program_is_compiled():
+    compiled, runs = [], []
+
+    def note(event, duration, **kwargs):
+        if event == COMPILED:
+            compiled.append(kwargs)
+
+    @tf.function
+    def f(x):
+        runs.append(1)
+        return tf.reduce_sum(tf.tanh(x) * 3.0)
+
+    x = data()
+    f_before = tf.function(lambda x: x + 1.0)
+    f_before(x)
+    beside._turns.wait()
+    f_before(x)
+    jax.monitoring.register_event_duration_secs_listener(note)
+    try:
+        for _ in range(3):
+            f(x)
+            beside._turns.wait()
+    finally:
+        jax.monitoring.unregister_event_duration_listener(note)
+    assert (len(runs), len(compiled), f.experimental_get_tracing_count()) == (1, 1, 1)
+    assert is_compiled(f)
+
+
+def test_a_tape_outside_waits_for_its_program(gate):
+    w = tf.Variable([1.0, 2.0, 3.0])
+    f = tf.function(lambda x: tf.reduce_sum(x * w**2))
+    x = data()
+    for _ in range(2):
+        f(x)
+        with tf.GradientTape() as tape:
+            y = f(x)
+        expected = 2.0 * w.numpy() * x.numpy().sum(0)
+        np.testing.assert_allclose(tape.gradient(y, w), expected, rtol=1e-5)
+
+
+def test_several_shapes_each_have_their_own(gate):
+    f, _ = plain()
+    few = [data(n=n) for n in (1, 2)]
+    expected = [np.sum(np.tanh(x.numpy()) ** 2) for x in few]
+    for _ in range(2):
+        np.testing.assert_allclose([f(x) for x in few], expected, rtol=1e-5)
+    finish(gate)
+    np.testing.assert_allclose([f(x) for x in few], expected, rtol=1e-5)
+    assert all(not program.is_waiting for program in f._concrete.values())
+
+
+def test_what_must_be_compiled_waits(gate):
+    f = tf.function(lambda x: tf.tanh(x) + 1.0, jit_compile=True)
+    f(data())
+    assert is_compiled(f)
+
+
+@pytest.mark.parametrize("how", ["set_wait_for_compilation", "enable_op_determinism"])
+def test_where_bits_are_to_agree_it_waits(how, gate):
+    if how == "enable_op_determinism":
+        crowd = tf.config.experimental.enable_op_determinism.__globals__["crowd"]
+        before = crowd.ignored
+        tf.config.experimental.enable_op_determinism()
+        crowd.ignored = before
+    else:
+        tf.config.set_wait_for_compilation(True)
+    assert tf.config.get_wait_for_compilation()
+    f, _ = plain()
+    f(data())
+    assert is_compiled(f)
+
+
+def test_where_the_user_traces_with_jax_it_waits(gate):
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def f():
+        v.assign_add(1.0)
+        return v * 2.0
+
+    f()
+    with pytest.raises(TypeError, match="while JAX traces your own function"):
+        jax.jit(lambda z: (f(), z)[1])(1.0)
+    assert v.numpy() == 2.0
+
+
+# What goes wrong
+
+
+def test_if_it_cannot_be_compiled_the_call_after_says_why(monkeypatch):
+    asked = []
+
+    def fails(part):
+        asked.append(part)
+        raise RuntimeError("no memory for a program")
+
+    monkeypatch.setattr(staging.Part, "compile", fails)
+    f, _ = plain()
+    first = f(data())
+    beside._turns.wait()
+    np.testing.assert_allclose(f(data()), first, rtol=1e-5)
+    assert len(asked) == 1
+    assert is_compiled(f)
+
+
+def test_without_a_thread_it_is_compiled_by_the_next_call(monkeypatch):
+    def none_left(thread):
+        raise RuntimeError("can't start new thread")
+
+    f, _ = plain()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", none_left)
+        first = f(data())
+    np.testing.assert_allclose(f(data()), first, rtol=1e-5)
+    assert is_compiled(f)
+    g, _ = written()
+    g(data())
+    beside._turns.wait()
+    g(data())
+    assert is_compiled(g)
+
+
+def test_an_error_of_an_op_leaves_the_variables_as_they_were(gate):
+    v = tf.Variable([1.0, 2.0, 3.0])
+
+    @tf.function
+    def f(i):
+        v.assign_add([1.0, 1.0, 1.0])
+        return tf.gather(v, i) * 2.0
+
+    np.testing.assert_array_equal(f(tf.constant([0, 2])), [4.0, 8.0])
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        f(tf.constant([0, 7]))
+    np.testing.assert_array_equal(v, [2.0, 3.0, 4.0])
+
+
+def test_a_handler_that_writes_makes_the_call_start_again(gate, monkeypatch):
+    v = tf.Variable(1.0)
+
+    @tf.function
+    def f(x):
+        y = tf.sin(x)
+        v.assign(v * 2.0)
+        return y
+
+    x = data()
+    f(x)
+    replay = program_of(f).program._replay
+    again, once = type(replay).__call__, [True]
+
+    def interrupted(self, inputs):
+        found = again(self, inputs)
+        if once:
+            once.clear()
+            v.assign(100.0)
+        return found
+
+    monkeypatch.setattr(type(replay), "__call__", interrupted)
+    f(x)
+    assert v.numpy() == 200.0
+
+
+def test_threads_lose_no_write():
+    v = tf.Variable(0.0)
+
+    @tf.function
+    def f(x):
+        v.assign_add(tf.reduce_sum(tf.ones_like(x)))
+        return v + 0.0
+
+    x, start = tf.ones([1]), threading.Barrier(6)
+
+    def work():
+        start.wait()
+        for _ in range(50):
+            f(x)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert v.numpy() == 300.0
+
+
+def test_a_function_that_is_dropped_is_freed_and_compiles_nothing(gate, monkeypatch):
+    blocker, _ = plain()
+    blocker(data())
+    f, _ = written()
+    f(data())
+    compiling, gone = program_of(f).compiling, weakref.ref(f)
+    del f
+    gc.collect()
+    assert gone() is None
+    monkeypatch.setattr(jax.stages.Lowered, "compile", None)
+    assert compiling._part() is None
+    compiling.compile()
+    assert compiling.is_done
+
+
+def test_many_functions_share_one_thread(gate):
+    functions = [tf.function(lambda x, k=k: tf.tanh(x) * k) for k in range(8)]
+    for f in functions:
+        f(data())
+    assert [t.name for t in threading.enumerate()].count("gradtape compiles") == 1
+    finish(gate)
+    for f in functions:
+        f(data())
+        assert is_compiled(f)
+    assert "gradtape compiles" not in [t.name for t in threading.enumerate()]
+
+
+ENDS = {
+    "at once": ("", 0),
+    "by an error": ("raise SystemExit(3)", 3),
+    "by a signal": ("import os, signal; os.kill(os.getpid(), signal.SIGINT)", -2),
+    "in a child": (
+        """
+        import os, warnings
+        warnings.simplefilter("ignore")
+        child = os.fork()
+        if not child:
+            print(f.experimental_get_tracing_count(), flush=True)
+            os._exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        """,
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize(("end", "status"), ENDS.values(), ids=ENDS)
+def test_a_process_ends_while_programs_are_compiled(end, status):
+    script = """
+        import gradtape as tf
+        v = tf.Variable(tf.ones([8, 8]))
+        def body(x):
+            for _ in range(30):
+                x = tf.tanh(x @ v)
+            v.assign_add(x)
+            return tf.reduce_sum(x)
+        f, g = tf.function(body), tf.function(body)
+        print(float(f(tf.ones([8, 8]))) > 0, float(g(tf.ones([8, 8]))) > 0, flush=True)
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script) + textwrap.dedent(end)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "True True" in done.stdout
+    assert done.returncode == status, done.stderr
+
+
+def test_a_loaded_function_is_not_run_op_by_op(tmp_path):
+    module = tf.Module()
+    module.f = tf.function(lambda x: tf.tanh(x) * 2.0, input_signature=[tf.TensorSpec([None, 3])])
+    tf.saved_model.save(module, str(tmp_path / "saved"))
+    loaded = tf.saved_model.load(str(tmp_path / "saved"))
+    closed = tf.function(lambda x: loaded.f(x) + 1.0)
+    opened = tf.function(closed.python_function, input_signature=[tf.TensorSpec([None, 3])])
+    for n in (1, 2, 3, 2):
+        x = data(n=n)
+        for f in (closed, opened):
+            np.testing.assert_allclose(f(x), np.tanh(x.numpy()) * 2.0 + 1.0, rtol=1e-5)

@@ -9,6 +9,7 @@ other module of Keras sees them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -43,5 +44,28 @@ class _Backend:
         return getattr(import_module("keras_gradtape.src"), name)
 
 
+class _BackendOfFeatures:
+    """`keras.backend` under TensorFlow's name, by which a FeatureSpace knows that its layers' own
+    results are what it gives.
+    """
+
+    @staticmethod
+    def backend() -> str:
+        return "tensorflow"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("keras.src.backend"), name)
+
+
+class _BackendUtilsOfFeatures:
+    """What a FeatureSpace asks of Keras's `backend_utils`: its layers compute as they do
+    elsewhere.
+    """
+
+    TFGraphScope = nullcontext
+
+
 tf = _TensorFlow()
 backend = _Backend()
+backend_of_features = _BackendOfFeatures()
+backend_utils_of_features = _BackendUtilsOfFeatures()

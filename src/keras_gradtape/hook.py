@@ -204,7 +204,7 @@ class BackendFinder(MetaPathFinder):
             return None
         if name == _ALIAS or name.startswith(_ALIAS + "."):
             return ModuleSpec(name, _Alias(_target(name)), is_package=name == _ALIAS)
-        loader = _WithBranch if name in _CHOOSING else _LOADERS.get(name)
+        loader = _LOADERS.get(name, _WithBranch if name in _CHOOSING else None)
         if loader is None:
             return None
         spec = PathFinder.find_spec(name, path, target)
@@ -357,6 +357,21 @@ class _OnGradtape(SourceFileLoader):
             module.is_tf_dataset = is_tf_dataset  # type: ignore[attr-defined]
 
 
+class _OfFeatures(_OnGradtape):
+    """Compiles `keras.utils.FeatureSpace` with gradtape in TensorFlow's place.
+
+    On other backends it has its layers compute with TensorFlow, and converts what they give.
+    """
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        if _runs_here():
+            own = import_module("keras_gradtape.as_tensorflow")
+            for name in ("backend", "backend_utils"):
+                _needed(module, name)
+                setattr(module, name, getattr(own, f"{name}_of_features"))
+
+
 def _runs_here() -> bool:
     """Whether Keras has chosen this backend."""
     return bool(sys.modules["keras.src.backend.config"].backend() == BACKEND)
@@ -436,12 +451,41 @@ class _WithSummaries(SourceFileLoader):
             module.keras_model_summary = own.keras_model_summary  # type: ignore[attr-defined]
 
 
+class _WithBranch(SourceFileLoader):
+    """Compiles a module with one branch more in its choice of a backend;
+    never from or to a bytecode file.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return compile(with_branch(self.get_data(path), fullname), path, "exec", dont_inherit=True)
+
+
+class _InGraphs(_WithBranch):
+    """Loads the module that knows whether TensorFlow builds a graph, where layers would compute
+    with it: never where `tensorflow` means gradtape, as under `python -m gradtape`.
+    """
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        in_graph_of_tensorflow = _needed(module, "in_tf_graph")
+
+        def in_tf_graph() -> bool:
+            named = sys.modules.get("tensorflow")
+            here = named is not None and named is sys.modules.get("gradtape")
+            return not here and bool(in_graph_of_tensorflow())
+
+        module.in_tf_graph = in_tf_graph  # type: ignore[attr-defined]
+
+
 _LOADERS: dict[str, type[SourceFileLoader]] = {
     "keras.src.backend.config": _Chosen,
     "keras.src.backend.common.dtypes": _Wide,
     "keras.src.trainers.data_adapters.array_slicing": _TakingStrings,
     "keras.src.callbacks.tensorboard": _WithSummaries,
+    "keras.src.utils.backend_utils": _InGraphs,
     "keras.src.utils.rng_utils": _Seeding,
+    "keras.src.layers.preprocessing.feature_space": _OfFeatures,
     **{f"keras.src.layers.preprocessing.{name}": _OnGradtape for name in (
         "discretization", "hashed_crossing", "hashing", "index_lookup", "integer_lookup",
         "normalization", "string_lookup", "text_vectorization",
@@ -451,16 +495,6 @@ _LOADERS: dict[str, type[SourceFileLoader]] = {
         "timeseries_dataset_utils",
     )},
 }  # fmt: skip
-
-
-class _WithBranch(SourceFileLoader):
-    """Compiles a module with one branch more in its choice of a backend;
-    never from or to a bytecode file.
-    """
-
-    def get_code(self, fullname: str) -> CodeType:
-        path = self.get_filename(fullname)
-        return compile(with_branch(self.get_data(path), fullname), path, "exec", dont_inherit=True)
 
 
 def with_branch(source: str | bytes, module: str) -> ast.Module:

@@ -3,8 +3,9 @@ run; nothing is written to Keras's folder.
 
 Where tests have a branch for TensorFlow and one for JAX, such as to make sparse tensors, they get
 one for gradtape. gradtape's names are TensorFlow's: the branch is the one for TensorFlow, and
-imports gradtape in its place. Where they import PyTorch at the top, and it is not installed, only
-the tests that use it are skipped.
+imports gradtape in its place. Tests of `FeatureSpace` import TensorFlow for its datasets: they get
+gradtape's. Where tests import PyTorch at the top, and it is not installed, only the tests that use
+it are skipped.
 """
 
 import ast
@@ -35,7 +36,7 @@ class _Finder(MetaPathFinder):
             return None
         source = spec.loader.get_data(spec.origin)
         ours = self._backend == BACKEND and (
-            b"import tensorflow" in source or name.endswith("trainer_test")
+            b"import tensorflow" in source or name.endswith(("trainer_test", "feature_space_test"))
         )
         without_torch = b"\nimport torch\n" in source and PathFinder.find_spec("torch") is None
         if not ours and not without_torch:
@@ -58,6 +59,8 @@ class _Loader(SourceFileLoader):
             from keras_gradtape.hook import with_branch
 
             tree = with_branch(source, fullname)
+        elif self._ours and fullname.endswith("feature_space_test"):
+            tree = with_datasets(source)
         elif self._ours:
             tree = with_branches(source)
         if self._without_torch:
@@ -81,6 +84,17 @@ def with_torch_missing(tree):
                 ast.alias("Unavailable", name.asname or name.name) for name in statement.names
             ]
     return ast.fix_missing_locations(tree)
+
+
+def with_datasets(source):
+    """A module's syntax tree in which TensorFlow's datasets, imported at the top, are
+    gradtape's.
+    """
+    tree = ast.parse(source)
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == "tensorflow":
+            statement.module = BACKEND
+    return tree
 
 
 def with_branches(source):

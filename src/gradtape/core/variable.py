@@ -281,12 +281,7 @@ class Variable(SparseWrites, TensorOperators):
         >>> v.assign([3.0, 4.0]).numpy()
         array([3., 4.], dtype=float32)
         """
-        values = self._compatible(value, "assign")
-        if not self._shape.is_compatible_with(values.shape):
-            raise ValueError(
-                f"assign: value has shape {TensorShape(values.shape)}, but the variable "
-                f"'{self._name}' has shape {self._shape}."
-            )
+        values = self._assignable(value)
         self.tell_recorders(value)
         if here.state.trace is not None:
             here.state.trace.write(self, values)
@@ -382,6 +377,19 @@ class Variable(SparseWrites, TensorOperators):
 
     def _combined(self, ufunc: np.ufunc, array: Any, change: Any) -> Any:
         return ufunc(array, change)
+
+    def _assignable(self, value: Any) -> Any:
+        values = self._compatible(value, "assign")
+        if not self._shape.is_compatible_with(values.shape):
+            raise ValueError(
+                f"assign: value has shape {TensorShape(values.shape)}, but the variable "
+                f"'{self._name}' has shape {self._shape}."
+            )
+        return values
+
+    def to_own(self, value: Any) -> Any:
+        """`value` as an array that may become this variable's."""
+        return _own(self._assignable(value))
 
     def _compatible(self, value: Any, method: str, *, argument: str = "value") -> Any:
         """`value` as an array of this variable's dtype: a tensor must have it,

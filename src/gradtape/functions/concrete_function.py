@@ -14,13 +14,13 @@ from gradtape import nest
 from gradtape.core.endings import End, Written, at_output
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.unchanged import Unwritten
 from gradtape.core.variable import Variable
 from gradtape.core.writing import writing
 from gradtape.core.xla.beyond import UnforeseenError
 from gradtape.core.xla.held_variable import (
     DisturbedError,
     Writes,
+    assign_together,
     copy_lent_values,
     held,
     is_still_held,
@@ -258,17 +258,12 @@ class ConcreteFunction(Described):
         variables = arguments.variables
         taken = [v if number is None else variables[number] for v, number in self._taken]
         changed = [v if number is None else variables[number] for v, number in self._written]
-        with waiting(), Unwritten() as call:
+        with waiting():
             values = [v.tensor() if isinstance(v, Variable) else v for v in taken]
             outputs, written = self.program.again([*arguments.tensors, *values])
-            given, to_write = dict(zip(map(id, taken), values, strict=True)), set(map(id, changed))
-            disturbed = any(v.array is not given[id(v)].array for v in taken if id(v) in to_write)
-            if not disturbed:
-                for variable, value in zip(changed, written, strict=True):
-                    variable.assign(value, read_value=False)
-            call.are_final = True
-        if disturbed:
-            raise DisturbedError
+            if changed:
+                seen = {id(v): value.array for v, value in zip(taken, values, strict=True)}
+                assign_together(changed, written, seen)
         return outputs
 
     def compile_beside(self) -> None:

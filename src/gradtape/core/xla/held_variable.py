@@ -253,6 +253,33 @@ class Writes:
                 variable.__dict__.pop("held", None)
 
 
+def assign_together(
+    variables: Sequence[Variable], values: Sequence[Tensor], seen: dict[int, Any]
+) -> None:
+    """Gives each Variable its value, computed by eager ops from the arrays that were `seen` in
+    Variables, by their ids: all at one moment, whenever a signal arrives, as `Writes` does.
+
+    Raises a DisturbedError if a signal handler has written one of them since.
+    """
+    changes = list(zip(variables, values, strict=True))
+    for variable, value in changes:
+        variable.tell_recorders(value)
+    together = [change for change in changes if not change[0].keeps_array]
+    known = [variable.__dict__ for variable, _ in together]
+    arrays = [variable.to_own(value) for variable, value in together]
+    checked = [variable for variable, _ in together if id(variable) in seen]
+    found = map(dict.get, [variable.__dict__ for variable in checked], _ARRAY)
+    work = chain(
+        map(undisturbed, map(is_, found, [seen[id(variable)] for variable in checked])),
+        map(setitem, known, _ARRAY, arrays),
+        map(dict.pop, known, repeat("held"), _NOTHING),
+    )
+    call_uncollected(deque, work, 0)
+    for variable, value in changes:
+        if variable.keeps_array:
+            variable.assign(value, read_value=False)
+
+
 class DisturbedError(Exception):
     """A signal handler used a Variable after it was read and before the result was written: nothing
     has been written.

@@ -37,6 +37,10 @@ def plain(value):
         return str(value)
     if isinstance(value, (int, np.integer)):
         return int(value)
+    if isinstance(value, tf.RaggedTensor):
+        return ["ragged", value.dtype.name, value.to_list()]
+    if isinstance(value, tf.SparseTensor):
+        return ["sparse", plain(tf.sparse.to_dense(value))]
     array = np.asarray(value)
     if array.dtype == object or array.dtype.kind in "SU":
         return ["string", list(array.shape), [bytes(t).decode() for t in array.reshape(-1)]]
@@ -157,6 +161,16 @@ def cases():
                 np.array([[0], [3]] if m == "one_hot" else [[0, 1], [3, 3]])
             ),
         )
+    yield from of_sparse_and_ragged()
+    yield (
+        "categories boolean",
+        lambda: layers.CategoryEncoding(3, "count")(np.array([[True, False]])),
+    )
+    for boundaries in ([2.0, 0.0, 1.0], [2.0, 1.0, 0.0], [0.0, 1.0, 1.0]):
+        yield (
+            f"bins between {boundaries}",
+            lambda b=boundaries: layers.Discretization(b)(np.array([-1.0, 0.5, 1.0])),
+        )
     values = np.array([[-1.5, 1.0, 3.4, 0.5], [0.0, 3.0, 1.3, 0.0]])
     for mode in ("int", "one_hot", "multi_hot", "count"):
         yield (
@@ -180,6 +194,59 @@ def cases():
         "saved vocabulary",
         lambda: again(layers.TextVectorization(vocabulary=["cat", "dog"]), OTHERS),
     )
+
+
+def of_sparse_and_ragged():
+    places = [[0, 1], [0, 2], [2, 0]]
+    numbers = {
+        "sparse": lambda: tf.SparseTensor(places, tf.constant([1, 1, 2], tf.int64), (3, 4)),
+        "sparse row": lambda: tf.SparseTensor([[1], [3]], tf.constant([1, 2], tf.int64), (5,)),
+        "sparse too large": lambda: tf.SparseTensor([[0, 1]], tf.constant([9], tf.int64), (1, 2)),
+        "ragged": lambda: tf.ragged.constant([[1, 1], [], [2]], dtype=tf.int64),
+        "ragged of rank 3": lambda: tf.ragged.constant([[[1, 0], [2]], [[0]]], dtype=tf.int64),
+        "ragged too large": lambda: tf.ragged.constant([[1, 9], []], dtype=tf.int64),
+        "ragged negative": lambda: tf.ragged.constant([[1, -1], []], dtype=tf.int64),
+        "rows": lambda: np.array([[1, 2], [2, 2]]),
+        "negative": lambda: np.array([[-1, 2]]),
+        "too large": lambda: np.array([[1, 9]]),
+    }
+    made = {
+        "categories": lambda **o: layers.CategoryEncoding(3, **o),
+        "hashing": lambda **o: layers.Hashing(3, **o),
+        "hashing mask": lambda **o: layers.Hashing(3, mask_value=1, **o),
+        "bins": lambda **o: layers.Discretization([0.5, 1.5], **o),
+        "numbers": lambda **o: layers.IntegerLookup(vocabulary=[1, 2], **o),
+    }
+    for (layer, make), (kind, given), mode, sparse in product(
+        made.items(), numbers.items(), ("int", "one_hot", "multi_hot", "count"), (False, True)
+    ):
+        refused = layer == "numbers" and sparse  # sparse=True of lookups: on TensorFlow alone
+        unread = mode == "one_hot" and sparse and kind == "too large"  # TensorFlow's is no tensor
+        if not (refused or unread or (mode == "int" and (sparse or layer == "categories"))):
+            yield (
+                f"{layer} {kind} {mode} sparse={sparse}",
+                lambda m=make, g=given, o=mode, s=sparse: m(output_mode=o, sparse=s)(g()),
+            )
+    words = {
+        "sparse": lambda: tf.SparseTensor(places, ["a", "q", "b"], (3, 4)),
+        "ragged": lambda: tf.ragged.constant([["a", "q"], ["b"], []]),
+    }
+    for (kind, given), mode in product(words.items(), ("one_hot", "multi_hot", "count", "tf_idf")):
+        options = {"idf_weights": [0.5, 0.7]} if mode == "tf_idf" else {}
+        yield (
+            f"words {kind} {mode}",
+            lambda g=given, m=mode, o=options: layers.StringLookup(
+                vocabulary=["a", "b"], output_mode=m, **o
+            )(g()),
+        )
+    for mode in ("multi_hot", "count", "tf_idf"):
+        options = {"idf_weights": [0.5, 0.7]} if mode == "tf_idf" else {}
+        yield (
+            f"text of rank 3 {mode}",
+            lambda m=mode, o=options: layers.TextVectorization(
+                vocabulary=["a", "b"], output_mode=m, **o
+            )([[["a b"], ["b"]]]),
+        )
 
 
 def outcome(call):

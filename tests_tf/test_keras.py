@@ -55,8 +55,8 @@ def test_crossentropies_are_computed_from_the_logits_where_keras_on_tensorflow_d
 @pytest.mark.filterwarnings("ignore")
 def test_layers_for_text_give_what_they_give_on_tensorflow():
     found = cases("keras_text.py")
-    assert len(found) > 180
-    assert sum(theirs == "raises" for _, _, theirs in found) < 25
+    assert len(found) > 500
+    assert sum(theirs == "raises" for _, _, theirs in found) < 80
     wrong = [
         f"{name}: {ours} instead of {theirs}"
         for name, ours, theirs in found

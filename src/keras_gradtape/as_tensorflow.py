@@ -33,12 +33,26 @@ class _TensorFlow:
         return getattr(gradtape, name)
 
 
+class _Numpy:
+    """This backend's NumPy functions; counts in a RaggedTensor are multiplied by weights too."""
+
+    @staticmethod
+    def multiply(x1: Any, x2: Any) -> Any:
+        if isinstance(x1, gradtape.RaggedTensor):
+            return gradtape.multiply(x1, x2)
+        return import_module("keras_gradtape.src").numpy.multiply(x1, x2)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("keras_gradtape.src").numpy, name)
+
+
 class _Backend:
     """This backend under the name of TensorFlow's, by which Keras knows that it can count numbers
     in the rows of a RaggedTensor.
     """
 
     __name__ = "keras.src.backend.tensorflow"
+    numpy = _Numpy()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module("keras_gradtape.src"), name)

@@ -357,6 +357,25 @@ class _OnGradtape(SourceFileLoader):
             module.is_tf_dataset = is_tf_dataset  # type: ignore[attr-defined]
 
 
+class _Discretizing(_OnGradtape):
+    """Compiles Keras's Discretization, and has it refuse boundaries that do not rise, as on
+    TensorFlow: `keras.ops.digitize` also takes falling ones.
+    """
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        layer = _needed(module, "Discretization")
+        digitized = layer.call
+
+        @wraps(digitized)
+        def call(layer: Any, inputs: Any) -> Any:
+            if _runs_here() and layer.bin_boundaries is not None:
+                import_module(f"{_HERE}.categories").check_boundaries(layer.bin_boundaries)
+            return digitized(layer, inputs)
+
+        layer.call = call
+
+
 class _OfFeatures(_OnGradtape):
     """Compiles `keras.utils.FeatureSpace` with gradtape in TensorFlow's place.
 
@@ -461,6 +480,22 @@ class _WithBranch(SourceFileLoader):
         return compile(with_branch(self.get_data(path), fullname), path, "exec", dont_inherit=True)
 
 
+class _Encoding(SourceFileLoader):
+    """Loads the function that encodes categories, and has it take sparse and ragged tensors."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        encode_dense = _needed(module, "encode_categorical_inputs")
+
+        @wraps(encode_dense)
+        def encode_categorical_inputs(*args: Any, **kwargs: Any) -> Any:
+            if not _runs_here():
+                return encode_dense(*args, **kwargs)
+            return import_module(f"{_HERE}.categories").encode(encode_dense, *args, **kwargs)
+
+        module.encode_categorical_inputs = encode_categorical_inputs  # type: ignore[attr-defined]
+
+
 class _InGraphs(_WithBranch):
     """Loads the module that knows whether TensorFlow builds a graph, where layers would compute
     with it: never where `tensorflow` means gradtape, as under `python -m gradtape`.
@@ -484,11 +519,13 @@ _LOADERS: dict[str, type[SourceFileLoader]] = {
     "keras.src.trainers.data_adapters.array_slicing": _TakingStrings,
     "keras.src.callbacks.tensorboard": _WithSummaries,
     "keras.src.utils.backend_utils": _InGraphs,
+    "keras.src.utils.numerical_utils": _Encoding,
     "keras.src.utils.rng_utils": _Seeding,
+    "keras.src.layers.preprocessing.discretization": _Discretizing,
     "keras.src.layers.preprocessing.feature_space": _OfFeatures,
     **{f"keras.src.layers.preprocessing.{name}": _OnGradtape for name in (
-        "discretization", "hashed_crossing", "hashing", "index_lookup", "integer_lookup",
-        "normalization", "string_lookup", "text_vectorization",
+        "hashed_crossing", "hashing", "index_lookup", "integer_lookup", "normalization",
+        "string_lookup", "text_vectorization",
     )},
     **{f"keras.src.utils.{name}": _OnGradtape for name in (
         "dataset_utils", "image_dataset_utils", "text_dataset_utils", "tf_utils",

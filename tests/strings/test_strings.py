@@ -156,3 +156,21 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert all(rows == [[b"a", b"b"]] * 50 for rows in found)
+
+
+UNKNOWN_VALUES = {
+    "as_string": lambda x: tf.strings.as_string(x),
+    "format": lambda x: tf.strings.format("{}", x),
+    "unicode_encode": lambda x: tf.strings.unicode_encode(x, "UTF-8"),
+    "where": lambda x: tf.where(tf.ragged.constant([[True], [False]]).with_values(x > 1)),
+    "boolean_mask": lambda x: tf.boolean_mask(tf.ragged.constant([[1], [2, 3]]), x > 1),
+    "bincount": lambda x: tf.math.bincount(tf.RaggedTensor.from_row_lengths(x, [1, 1]), axis=-1),
+    "row": lambda x: tf.RaggedTensor.from_row_lengths(x, x)[0],
+}
+
+
+@pytest.mark.parametrize("function", UNKNOWN_VALUES.values(), ids=UNKNOWN_VALUES)
+def test_a_value_that_must_be_known_in_a_function_says_once_what_to_do(function):
+    with pytest.raises(TypeError, match="must be known") as raised:
+        tf.function(function, jit_compile=True)(tf.constant([1, 1]))
+    assert str(raised.value).count("outside the function") == 1

@@ -19,7 +19,7 @@ from gradtape.errors import invalid_argument
 from gradtape.lookup.keys import check_key_dtype, listed, of_flat
 from gradtape.published import published
 
-_OUTSIDE = "call it outside the function"
+_WHY = "the table is not part of a compiled program"
 
 
 @published("lookup.experimental.MutableHashTable")
@@ -72,7 +72,7 @@ class MutableHashTable:
         """Adds entries, in place of others with the same keys."""
         found = self._keys(keys, "insert")
         given = as_tensor(values, self._value_dtype, argument="insert: values")
-        rows = known(given, "insert: values", _OUTSIDE)
+        rows = known(given, "insert: values", why=_WHY)
         wanted = (*found.shape, *self._default.array.shape)
         if rows.shape != wanted:
             raise invalid_argument(
@@ -101,7 +101,7 @@ class MutableHashTable:
                 defaults = np.broadcast_to(default, shape)
             else:
                 given = as_tensor(dynamic_default_values, self._value_dtype)
-                defaults = known(given, "dynamic_default_values", _OUTSIDE)
+                defaults = known(given, "dynamic_default_values", why=_WHY)
                 if defaults.shape != shape:
                     raise invalid_argument(
                         f"lookup: dynamic_default_values must have the shape {shape}, got "
@@ -141,7 +141,7 @@ class MutableHashTable:
                 f"{function}: keys must have the dtype {self._key_dtype.name} of the table's keys, "
                 f"got {given.dtype.name}."
             )
-        return known(given, f"{function}: keys", _OUTSIDE)
+        return known(given, f"{function}: keys", why=_WHY)
 
 
 def _refuse_programs() -> None:

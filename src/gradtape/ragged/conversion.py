@@ -239,7 +239,7 @@ def from_sparse(
     shape = known(st_input.dense_shape, "from_sparse: dense_shape", "use a constant shape")
     if len(shape) != 2:
         raise ValueError(f"from_sparse: st_input must have rank 2, got {len(shape)}.")
-    indices = known(st_input.indices, "from_sparse: indices", "call it outside the function")
+    indices = known(st_input.indices, "from_sparse: indices")
     dtype = partitions.index_dtype(row_splits_dtype, "from_sparse: row_splits_dtype")
     rows = indices[:, 0]
     lengths = np.bincount(rows, minlength=int(shape[0])).astype(dtype.numpy)

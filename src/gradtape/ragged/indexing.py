@@ -21,8 +21,6 @@ from gradtape.ragged.conversion import from_tensor
 from gradtape.ragged.structure import expand_dims
 from gradtape.ragged.tensor import RaggedTensor
 
-_OUTSIDE = "index it outside the function"
-
 
 def item(self: RaggedTensor, key: Any) -> Any:
     """`x[key]`: integers and slices for the rows, slices within rows, `...` and new axes."""
@@ -56,7 +54,7 @@ def _rows(x: Any, keys: list[Any]) -> Any:
     place = _place(key)
     if not -x.rows <= place < x.rows:
         raise invalid_argument(f"Row {place} does not exist: this RaggedTensor has {x.rows} rows.")
-    splits = known(x.row_splits, "row_splits", _OUTSIDE)
+    splits = known(x.row_splits, "row_splits")
     start, stop = (int(n) for n in splits[place % x.rows : place % x.rows + 2])
     values = x.values
     row = _slice_of_rows(values, slice(start, stop))
@@ -66,7 +64,7 @@ def _rows(x: Any, keys: list[Any]) -> Any:
 def _place(key: Any) -> int:
     found = operand(key)
     if isinstance(found, Tensor) and found.ndim == 0 and found.dtype.is_integer:
-        return int(known(found, "index", _OUTSIDE))
+        return int(known(found, "index"))
     try:
         return as_int(key, "index")
     except TypeError:
@@ -83,7 +81,7 @@ def _slice_of_rows(x: Any, key: slice) -> Any:
     start, stop, step = _bounds(key, x.rows)
     if step == 1:
         stop = max(start, stop)
-        splits = known(x.row_splits, "row_splits", _OUTSIDE)[start : stop + 1]
+        splits = known(x.row_splits, "row_splits")[start : stop + 1]
         values = _slice_of_rows(x.values, slice(int(splits[0]), int(splits[-1])))
         return RaggedTensor(values, Tensor(splits - splits[0]), x._uniform_row_length)
     return rows_at(x, np.arange(start, stop, step))
@@ -122,7 +120,7 @@ def _inside(x: Any, keys: list[Any]) -> Any:
 
 def _slice_of_each(x: RaggedTensor, key: slice) -> RaggedTensor:
     """The same slice of every row."""
-    splits = known(x.row_splits, "row_splits", _OUTSIDE)
+    splits = known(x.row_splits, "row_splits")
     places, lengths = [], []
     for start, stop in zip(splits[:-1].tolist(), splits[1:].tolist(), strict=True):
         row = range(*_bounds(key, stop - start))
@@ -260,7 +258,6 @@ def rows_where(x: Any, mask: Any) -> Any:
     chosen = known(
         mask.tensor() if isinstance(mask, Variable) else as_tensor(mask),
         "boolean_mask: mask",
-        "call it outside the function",
     )
     if chosen.shape != (x.rows,):
         raise ValueError(

@@ -59,7 +59,7 @@ def _over(x: Any, place: int, whole: Reduction, by_segment: Reduction, keepdims:
     if place == 1:
         found = _by_segment(x.values, rowids, x.rows, by_segment)
     else:
-        lengths = known(x.row_lengths(), "axis=0 of a RaggedTensor", "call it outside the function")
+        lengths = known(x.row_lengths(), "axis=0 of a RaggedTensor")
         longest = int(lengths.max(initial=0))
         columns = partitions.places_in_rows(x.row_splits, rowids, rowids.array.shape[0])
         found = _by_segment(x.values, columns, longest, by_segment)
@@ -77,7 +77,7 @@ def _by_segment(values: Any, ids: Tensor, count: int, by_segment: Reduction) -> 
     rowids = values.value_rowids()
     places = partitions.places_in_rows(values.row_splits, rowids, rowids.array.shape[0])
     starts = gather(splits, gather(ids, rowids))
-    total = int(known(splits[-1], "the lengths of rows", "call it outside the function"))
+    total = int(known(splits[-1], "the lengths of rows"))
     inner = _by_segment(values.values, starts + places, total, by_segment)
     return RaggedTensor(inner, splits)
 
@@ -118,13 +118,12 @@ def bincount(
         return counts_of_tensors(arr.flat_values, weights, minlength, maxlength, **options)
     if axis != -1 or rank_of(arr) != 2:
         raise ValueError("bincount: of a RaggedTensor, axis must be None or -1, and its rank 2.")
-    instead = "call it outside the function"
-    numbers = known(arr.flat_values, "bincount: arr", instead)
+    numbers = known(arr.flat_values, "bincount: arr")
     if (numbers < 0).any():
         raise invalid_argument("bincount: of a RaggedTensor, numbers must not be negative.")
     size = max(int(numbers.max(initial=-1)) + 1, int(minlength or 0))
     size = size if maxlength is None else min(size, int(maxlength))
-    rows = known(arr.value_rowids(), "bincount: arr", instead)
+    rows = known(arr.value_rowids(), "bincount: arr")
     # Numbers beyond the last one counted go to a row of their own, which is cut off.
     places = np.where(numbers < size, rows * size + numbers, arr.rows * size)
     found = counts_of_tensors(places, weights, arr.rows * size + 1, **options)

@@ -246,7 +246,7 @@ def _rows_of_either(mask: Tensor, x: Any, y: Any) -> Any:
     from gradtape.ragged.indexing import rows_at  # noqa: PLC0415 - it imports this module
 
     both = [v if isinstance(v, RaggedTensor) else from_tensor(v) for v in (x, y)]
-    chosen = known(mask, "where: condition", "call it outside the function")
+    chosen = known(mask, "where: condition")
     if any(v.rows != chosen.shape[0] for v in both):
         raise invalid_argument(
             f"where: a condition of shape {mask.shape} must have one entry for each row of x and y."

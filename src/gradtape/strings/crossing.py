@@ -73,7 +73,7 @@ def _rows(value: Any, argument: str) -> list[list[np.uint64]]:
         raise TypeError(f"{argument} must hold strings or integers, got {given.dtype.name}.")
     if not sparse and given.ndim != 2:
         raise invalid_argument(f"{argument} must be a matrix, got shape {given.shape}.")
-    array = known(given, argument, "call it outside the function").reshape(-1)
+    array = known(given, argument).reshape(-1)
     if given.dtype == dtypes.string:
         numbers = hashes(array.tolist(), fingerprint64)
     else:
@@ -81,7 +81,7 @@ def _rows(value: Any, argument: str) -> list[list[np.uint64]]:
     if not sparse:
         return [list(row) for row in numbers.reshape(given.array.shape)]
     rows: list[list[np.uint64]] = [[] for _ in range(value.shape[0] or 0)]
-    indices = known(value.indices, argument, "call it outside the function")
+    indices = known(value.indices, argument)
     for (row, _), number in zip(indices.tolist(), numbers, strict=True):
         rows[row].append(number)
     return rows

@@ -62,7 +62,7 @@ def each(
 
 def numbers(value: Any, argument: str) -> Any:
     """The array of a tensor of numbers, whose values must be known."""
-    return known(as_tensor(value, argument=argument), argument, "call it outside the function")
+    return known(as_tensor(value, argument=argument), argument, why="XLA has no strings")
 
 
 def unit_of(unit: Any, function: str) -> str:

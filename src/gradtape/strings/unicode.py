@@ -210,7 +210,7 @@ def unicode_encode(
         if not given.ndim:
             raise ValueError("unicode_encode: input must have at least one axis, got a scalar.")
         if given.ndim == 1:
-            line = known(given, "unicode_encode: input", "call it outside the function")
+            line = known(given, "unicode_encode: input", why="XLA has no strings")
             return Tensor(array_of_texts([_line(line, encoding, errors, replacement)], ()))
         rows = from_tensor(given, ragged_rank=given.ndim - 1)
         found = unicode_encode(rows, output_encoding, errors, replacement_char)

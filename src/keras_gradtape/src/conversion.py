@@ -49,6 +49,8 @@ def convert_to_tensor(x: Any, dtype: Any = None) -> tf.Tensor:
         x = x.tensor()
     elif isinstance(x, SPARSE):
         x = _dense(x)
+    elif isinstance(x, tf.RaggedTensor):
+        return tf.convert_to_tensor(x)  # raises, and says what to do
     if isinstance(x, tf.Tensor):
         return x if dtype is None else cast_tensor(x, name_of(dtype))
     if type(x) in _PYTHON_NUMBERS:

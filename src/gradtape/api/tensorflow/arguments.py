@@ -160,14 +160,19 @@ def numpy_dtype(dtype: Any, default: Any = None) -> Any:
     return dtypes.as_dtype(default if dtype is None else dtype).numpy
 
 
-def known(x: Tensor, argument: str, instead: str) -> Any:
-    """The values of a tensor that a result's shape depends on;
-    `instead` helps where there are none yet.
+def known(
+    x: Tensor,
+    argument: str,
+    instead: str = "",
+    why: str = "the shape of the result depends on it",
+) -> Any:
+    """The values of a tensor that must be known; where there are none yet, an error that says `why`
+    and what to do `instead` of calling the function outside.
     """
     if is_traced(x):
         raise BeyondXlaError(
             f"{argument}, at {locate(*caller())}, must be known while a gradtape.function is "
-            f"traced, since the shape of the result depends on it: {instead}, or call it outside "
-            "the function."
+            f"traced, since {why}: {f'{instead}, or ' if instead else ''}call it outside the "
+            "function."
         )
     return np.asarray(x.array)

@@ -74,24 +74,32 @@ Function = Callable[..., Any]
 def convert_to_tensor(
     x: Any, dtype: Any = None, sparse: bool | None = None, ragged: bool | None = None
 ) -> Any:
-    """`x` as a tensor of `dtype`. A sparse tensor stays sparse unless `sparse` is False."""
+    """`x` as a tensor of `dtype`. A sparse tensor stays sparse unless `sparse` is False; a
+    RaggedTensor stays ragged.
+    """
     if type(x) is tf.Tensor and dtype is None and not ragged:  # the common case
         return x
     if ragged:
         raise ValueError("The backend 'gradtape' has no ragged tensors: leave out `ragged=True`.")
     if isinstance(x, SPARSE) and sparse is not False:
         return x if dtype is None else x.with_values(cast_tensor(x.values, name_of(dtype)))
+    if isinstance(x, tf.RaggedTensor):
+        return x if dtype is None else tf.cast(x, name_of(dtype))
     return dense(x, dtype)
 
 
 def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
-    """The values as a NumPy array of the caller's own."""
+    """The values as a NumPy array of the caller's own; rows of a RaggedTensor are filled up with
+    zeros.
+    """
+    if isinstance(x, tf.RaggedTensor):
+        x = x.to_tensor()
     return np.array(dense(x) if isinstance(x, SPARSE) else x)
 
 
 def is_tensor(x: Any) -> bool:
     """Whether `x` is a tensor of this backend."""
-    return isinstance(x, (tf.Tensor, *SPARSE))
+    return isinstance(x, (tf.Tensor, tf.RaggedTensor, *SPARSE))
 
 
 def shape(x: Any) -> tuple[int, ...]:

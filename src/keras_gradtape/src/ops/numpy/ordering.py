@@ -92,6 +92,8 @@ def digitize(x: Any, bins: Any) -> Any:
     """
     if isinstance(x, tf.SparseTensor):
         return of_values(digitize, x, bins)
+    if isinstance(x, tf.RaggedTensor):
+        return tf.ragged.map_flat_values(digitize, x, bins)
     x, bins = tensors((x, bins))
     if not tf.is_symbolic_tensor(bins):
         return _positions(gnp.digitize(x, bins))

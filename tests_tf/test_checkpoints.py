@@ -71,6 +71,22 @@ def test_many_variables_in_several_blocks_of_the_table(tmp_path):
     assert [float(v[0]) for v in ours.v] == [*range(3000)]
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("sharded", [False, True])
+def test_partitioned_variables_of_tensorflow_1(tmp_path, axis, sharded):
+    v1 = tensorflow.compat.v1
+    with tensorflow.Graph().as_default(), v1.Session() as session:
+        for rows in (1, 2, 65, 8200):
+            with v1.variable_scope(f"s{rows}", partitioner=v1.fixed_size_partitioner(2, axis)):
+                v1.get_variable("a", [rows + 1, 2], initializer=v1.random_normal_initializer())
+        session.run(v1.global_variables_initializer())
+        path = v1.train.Saver(sharded=sharded).save(session, str(tmp_path / "model"))
+    theirs, ours = tensorflow.train.load_checkpoint(path), gradtape.train.load_checkpoint(path)
+    assert ours.get_variable_to_shape_map() == theirs.get_variable_to_shape_map()
+    for name in ours.get_variable_to_shape_map():
+        np.testing.assert_array_equal(ours.get_tensor(name), theirs.get_tensor(name))
+
+
 @pytest.mark.parametrize("latest", [True, False])
 def test_a_folder_of_a_manager(tmp_path, latest):
     step = tensorflow.Variable(0)

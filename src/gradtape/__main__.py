@@ -7,15 +7,22 @@ import sys
 _USAGE = """\
 usage: python -m gradtape script.py [arguments]
        python -m gradtape -m module [arguments]
+       python -m gradtape -c code [arguments]
        python -m gradtape audit [--json | --html] path...
 
-The first two run a program in which `import tensorflow` imports gradtape.
-The third lists the names of TensorFlow that a project uses, and which of them are there."""
+The first three run a program in which `import tensorflow` imports gradtape; the script - is the
+standard input, and Python's own options stand before -m gradtape.
+The fourth lists the names of TensorFlow that a project uses, and which of them are there."""
 
 
 def main(arguments: list[str]) -> int:
     """What the command line asks for; the exit status, if the program gives none."""
-    from gradtape.compat.running import UsageError, run_module, run_script  # noqa: PLC0415
+    from gradtape.compat.running import (  # noqa: PLC0415
+        UsageError,
+        run_module,
+        run_script,
+        run_text,
+    )
 
     try:
         match arguments:
@@ -28,10 +35,17 @@ def main(arguments: list[str]) -> int:
                 return audit(rest)
             case ["-m", module, *rest]:
                 run_module(module, rest)
-            case ["-m"]:
-                raise UsageError("-m needs the name of a module.")
+            case ["-c", code, *rest]:
+                run_text(code, "-c", rest)
+            case ["-", *rest]:
+                run_text(sys.stdin.buffer.read(), "-", rest)
+            case ["-m" | "-c" as option]:
+                what = "the name of a module" if option == "-m" else "code"
+                raise UsageError(f"{option} needs {what}.")
             case [option, *_] if option.startswith("-"):
-                raise UsageError(f"there is no option {option}.")
+                raise UsageError(
+                    f"there is no option {option}: Python's own options stand before -m gradtape."
+                )
             case [script, *rest]:
                 run_script(script, rest)
     except UsageError as error:

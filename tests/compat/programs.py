@@ -8,8 +8,8 @@ from pathlib import Path
 import gradtape
 
 
-def python(*arguments, folder=None, **environment):
-    """A finished process: its output and exit code."""
+def python(*arguments, folder=None, given=None, **environment):
+    """A finished process: its output and exit code; `given` is its standard input."""
     own = {
         "PYTHONPATH": str(Path(gradtape.__file__).parents[1]),
         "OPENBLAS_NUM_THREADS": "1",
@@ -19,6 +19,7 @@ def python(*arguments, folder=None, **environment):
         [sys.executable, *map(str, arguments)],
         env={**os.environ, **own, **environment},
         cwd=folder,
+        input=given,
         capture_output=True,
         text=True,
         check=False,

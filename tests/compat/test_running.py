@@ -1,5 +1,7 @@
 """`python -m gradtape`: a program runs as under Python itself, and `tensorflow` means gradtape."""
 
+import re
+import signal
 import zipfile
 
 import pytest
@@ -12,8 +14,14 @@ print(sys.argv, sys.path[0], __file__, __name__, __package__, __spec__ is None, 
 """
 
 
-def run(*arguments, folder=None, **environment):
-    return python("-m", "gradtape", *arguments, folder=folder, **environment)
+PLAIN = """import sys
+names = "__file__", "__name__", "__package__", "__cached__", "__spec__"
+print(sys.argv, sys.path[0], [globals().get(name, "-") for name in names])
+"""
+
+
+def run(*arguments, **keywords):
+    return python("-m", "gradtape", *arguments, **keywords)
 
 
 @pytest.fixture
@@ -36,10 +44,27 @@ def test_a_script(folder):
     assert done.stdout.strip() == (
         f"['sub/script.py', 'a', '--b'] {place} {place}/script.py __main__ None True gradtape"
     )
-    plain = "import sys\nprint(sys.argv, sys.path[0], __file__, __name__, __package__, __spec__)\n"
-    (place / "plain.py").write_text(plain)
-    ours, pythons = run("sub/plain.py", 1, folder=folder), python("sub/plain.py", 1, folder=folder)
-    assert ours.stdout == pythons.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        (["plain.py"], None), (["folder"], None), (["plain.zip"], None), (["link.py"], None),
+        (["-c", PLAIN], None), (["-"], PLAIN), (["-m", "plain"], None),
+        (["-m", "folder"], None),
+    ],
+)  # fmt: skip
+def test_what_a_program_knows_of_itself_is_pythons(tmp_path, arguments, given):
+    for name in ("plain.py", "folder/__main__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(PLAIN)
+    (tmp_path / "link.py").symlink_to("folder/__main__.py")
+    with zipfile.ZipFile(tmp_path / "plain.zip", "w") as archive:
+        archive.writestr("__main__.py", PLAIN)
+    ours = run(*arguments, "a", "--b", folder=tmp_path, given=given, PYTHONDONTWRITEBYTECODE="1")
+    pythons = python(*arguments, "a", "--b", folder=tmp_path, given=given)
+    assert re.sub("0x[0-9a-f]+", "", ours.stdout) == re.sub("0x[0-9a-f]+", "", pythons.stdout)
+    assert ours.stderr == pythons.stderr == ""
 
 
 @pytest.mark.parametrize("module", ["package", "package.module"])
@@ -51,14 +76,6 @@ def test_a_module(folder, module):
     assert first == f"['{file}', 'a'] {folder} {file} __main__ package False gradtape"
 
 
-def test_a_folder_and_an_archive(folder):
-    with zipfile.ZipFile(folder / "program.zip", "w") as archive:
-        archive.write(folder / "package" / "__main__.py", "__main__.py")
-    for program in ("package", "program.zip"):
-        done = run(program, "a", folder=folder)
-        assert done.stdout.startswith(f"['{program}', 'a'] {program} "), done.stderr
-
-
 @pytest.mark.parametrize(
     ("code", "status"),
     [
@@ -67,6 +84,12 @@ def test_a_folder_and_an_archive(folder):
         ("raise ValueError('wrong')", 1), ("pass", 0), ("def f(:", 1), ("import nonsense", 1),
         ("import threading as t; X = 'abc'; t.Timer(0.3, lambda: print(len(X))).start()", 0),
         ("import atexit; X = 'abc'; atexit.register(lambda: print(len(X)))", 0),
+        ("def f():\n    raise KeyboardInterrupt\nf()", -signal.SIGINT),
+        ("class Stop(BaseException): ...\nraise Stop('words')", 1),
+        ("try:\n    1 / 0\nexcept Exception as e:\n    raise ValueError('wrong') from e", 1),
+        ("import sys; sys.excepthook = lambda kind, *_: print(kind); 1 / 0", 1),
+        ("import sys; sys.excepthook = lambda *_: sys.exit(5); 1 / 0", 5),
+        ("import atexit, sys; atexit.register(lambda: print(sys.last_value)); 1 / 0", 1),
     ],
 )  # fmt: skip
 def test_exit_codes_and_output_are_pythons(tmp_path, code, status):
@@ -85,6 +108,25 @@ def test_a_traceback_is_the_programs_own(tmp_path):
     assert last[0].endswith('script.py", line 6, in <module>')
     assert "running.py" not in done.stderr
     assert "runpy" not in done.stderr
+
+
+def test_a_program_in_a_pipe():
+    done = run("/dev/stdin", given="import tensorflow as tf; print(tf.__name__, __name__)")
+    assert done.stdout == "gradtape __main__\n", done.stderr
+
+
+def test_an_error_in_a_package_above_is_the_packages_own(tmp_path):
+    for name, code in (("breaks", "1 / 0"), ("lacks", "import nonsense")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(f"{code}\n")
+        (tmp_path / name / "module.py").write_text("")
+        done = run("-m", f"{name}.module", folder=tmp_path)
+        lines = done.stderr.splitlines()
+        assert done.returncode == 1
+        assert lines[:2] == [
+            "Traceback (most recent call last):",
+            f'  File "{tmp_path / name}/__init__.py", line 1, in <module>',
+        ]
 
 
 SPAWN = """
@@ -112,12 +154,19 @@ def test_processes_that_the_program_starts(tmp_path, how):
     [
         (["nonsense.py"], "there is no program 'nonsense.py'"),
         (["-m"], "-m needs the name of a module"),
+        (["-c"], "-c needs code"),
+        (["folder"], "there is no __main__.py in 'folder'"),
+        (["-m", ".nonsense"], "'.nonsense' is relative"),
+        (["-m", "script.py"], "(try 'script')"),
         (["-m", "nonsense"], "there is no module 'nonsense'"),
         (["-m", "nonsense.below"], "'nonsense.below' cannot be found"),
         (["--nonsense"], "there is no option --nonsense"),
+        (["-u", "script.py"], "Python's own options stand before -m gradtape"),
     ],
 )
 def test_what_cannot_be_run(tmp_path, arguments, says):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "script.py").write_text("")
     done = run(*arguments, folder=tmp_path)
     assert done.returncode == 2
     assert says in done.stderr

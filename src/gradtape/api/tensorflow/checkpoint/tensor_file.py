@@ -24,7 +24,12 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.checkpoint.atomic_file import write_atomically
 from gradtape.api.tensorflow.checkpoint.bundle.graph import read_graph
-from gradtape.api.tensorflow.checkpoint.bundle.reader import OBJECT_GRAPH, Bundle, prefix_of
+from gradtape.api.tensorflow.checkpoint.bundle.reader import (
+    OBJECT_GRAPH,
+    Bundle,
+    is_single_file,
+    prefix_of,
+)
 from gradtape.api.tensorflow.checkpoint.layout import (
     FORMAT,
     NO_CHECKSUM,
@@ -276,6 +281,11 @@ def _what_is_there(file: Path, path: Any) -> str:
         return (
             "this is a folder; gradtape.train.latest_checkpoint(folder) gives the path of its "
             "latest checkpoint."
+        )
+    if is_single_file(path):
+        return (
+            "this is one file, as TensorFlow before 1.0 wrote them, which gradtape does not read: "
+            "write it again with tf.compat.v1.train.Saver where TensorFlow is installed."
         )
     if not file.parent.is_dir():
         return f"the folder '{file.parent}' does not exist."

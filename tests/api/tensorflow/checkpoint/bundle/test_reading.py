@@ -3,8 +3,8 @@ and any damage to them is refused.
 
 `module` holds an `Everything` and a step, `keras3` and `keras2` a model of three layers after two
 steps, written by `tf.train.Checkpoint` and by Keras 2's `save_weights`, `keras3_subclassed` and
-`keras2_subclassed` a `Net` after two steps of Adam, and `by_name` what TensorFlow 1 saved. tests_tf
-writes and reads others.
+`keras2_subclassed` a `Net` after two steps of Adam, `by_name` what TensorFlow 1 saved, and `sliced`
+what it saved of partitioned variables, in three files. tests_tf writes and reads others.
 """
 
 import shutil
@@ -256,10 +256,28 @@ def test_values_without_objects(path):
     assert tf.train.load_variable(FILES / "by_name/model", "layer/a").tolist() == [1.0, 2.0]
 
 
+def test_values_in_slices():
+    found = read_tensors(FILES / "sliced/model").arrays
+    assert {key: (value.dtype.name, value.tolist()) for key, value in found.items()} == {
+        "texts": ("object", [[b"a", b"", "ü".encode()], [b"d", b"e", b"f"]]),
+        "w": ("float32", np.arange(12.0).reshape(4, 3).tolist()),
+        "whole": ("int32", 7),
+        "ü/long": ("int8", (np.arange(9000) % 100).tolist()),
+    }
+
+
+def test_the_single_file_of_the_first_versions(tmp_path):
+    file = tmp_path / "model.ckpt"
+    file.write_bytes((FILES / "by_name/model.index").read_bytes())  # it is such a table too
+    for read in (tf.train.Checkpoint().restore, tf.train.load_checkpoint):
+        with pytest.raises(tf.errors.NotFoundError, match=r"one file, as TensorFlow before 1\.0"):
+            read(file)
+
+
 class TestDamage:
     @pytest.fixture
     def copy(self, tmp_path):
-        for file in (FILES / "module").glob("ckpt-1.*"):
+        for file in [*(FILES / "module").glob("ckpt-1.*"), *(FILES / "sliced").iterdir()]:
             shutil.copy(file, tmp_path)
         return tmp_path / "ckpt-1"
 
@@ -271,9 +289,14 @@ class TestDamage:
             return "refused" if str(path) in str(error) else str(error)
         return repr((nodes, {k: v.tolist() for k, v in arrays.items()}, names))
 
-    @pytest.mark.parametrize("suffix", [".index", ".data-00000-of-00001"])
-    def test_no_flipped_bit_goes_unnoticed(self, copy, suffix):
-        file = copy.with_name(copy.name + suffix)
+    FILES_OF_BOTH = (
+        "ckpt-1.index", "ckpt-1.data-00000-of-00001", "model.index", "model.data-00000-of-00003",
+    )  # fmt: skip
+
+    @pytest.mark.parametrize("name", FILES_OF_BOTH)
+    def test_no_flipped_bit_goes_unnoticed(self, copy, name):
+        file = copy.with_name(name)
+        copy = file.with_suffix("")
         whole, intact = file.read_bytes(), self.outcome(copy)
         refused = 0
         for at in range(len(whole)):
@@ -286,13 +309,13 @@ class TestDamage:
         # Nothing reads the footer's padding and the table's own metadata, which are empty.
         assert refused > len(whole) - 64
 
-    @pytest.mark.parametrize("suffix", [".index", ".data-00000-of-00001"])
-    def test_truncated_anywhere(self, copy, suffix):
-        file = copy.with_name(copy.name + suffix)
+    @pytest.mark.parametrize("name", FILES_OF_BOTH)
+    def test_truncated_anywhere(self, copy, name):
+        file = copy.with_name(name)
         whole = file.read_bytes()
         for size in range(0, len(whole), 7):
             file.write_bytes(whole[:size])
-            assert self.outcome(copy) == "refused", size
+            assert self.outcome(file.with_suffix("")) == "refused", size
 
     def test_a_data_file_that_is_not_there(self, copy):
         copy.with_name("ckpt-1.data-00000-of-00001").unlink()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -12,13 +14,20 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.checkpoint.bundle import wire
-from gradtape.api.tensorflow.checkpoint.bundle.table import entries
+from gradtape.api.tensorflow.checkpoint.bundle.slices import (
+    Slice,
+    is_key_of_slice,
+    joined,
+    slices_of,
+)
+from gradtape.api.tensorflow.checkpoint.bundle.table import FOOTER, entries, is_table
 from gradtape.api.tensorflow.checkpoint.layout import DamagedError
 from gradtape.crc32c import crc32c, masked, masked_crc32c
 
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _LARGEST_INDEX = 2**30  # bytes
 _MOST_AXES = 64  # as in NumPy
+_VERSION = 1  # of the format, which has not changed since TensorFlow 1.0
 # TensorFlow's numbers of dtypes. Quantized ones, resources and variants are no arrays.
 _DTYPES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string",
@@ -28,7 +37,7 @@ _DTYPES = {
 
 
 class Entry(NamedTuple):
-    """Where an array lies, and what it is."""
+    """Where an array or a slice lies, and what it is; an array in slices lies nowhere itself."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -36,6 +45,7 @@ class Entry(NamedTuple):
     offset: int
     size: int
     checksum: int
+    slices: tuple[Slice, ...]
 
 
 class Bundle:
@@ -53,22 +63,48 @@ class Bundle:
             raise DamagedError("its index does not say how many data files there are")
         if wire.number(header.get(2)):
             raise DamagedError("it was written on a machine whose numbers begin with high bytes")
+        needed = [wire.number(wire.grouped(said).get(2)) for said in wire.parts(header.get(3))]
+        if max(needed, default=0) > _VERSION:
+            raise DamagedError(f"it needs version {max(needed)} of the format, not {_VERSION}")
+        of_slices = {key: found.pop(key) for key in [*found] if is_key_of_slice(key)}
         self.entries: Mapping[str, Entry] = dict(_entries(found, self._shards))
+        self._of_slices = {
+            key: _entry(message, "a slice", self._shards) for key, message in of_slices.items()
+        }
+        self._sizes = Counter[int]()
+        for entry in [*self.entries.values(), *self._of_slices.values()]:
+            if entry is not None:
+                self._sizes[entry.shard] += entry.size
 
     def read(self, key: str) -> Any:
         """One array, whose bytes are as they were written."""
         entry = self.entries[key]
+        if not entry.slices:
+            return self._read(entry, key)
+        return joined(key, entry.shape, [(part, self._part(part, key)) for part in entry.slices])
+
+    def _part(self, part: Slice, key: str) -> Any:
+        """One slice of an array."""
+        entry = self._of_slices.get(part.key)
+        if entry is None:
+            raise DamagedError(f"a slice of '{key}' is not there")
+        if (entry.dtype, entry.shape) != (self.entries[key].dtype, part.shape):
+            raise DamagedError(f"a slice of '{key}' has another dtype or shape")
+        return self._read(entry, key)
+
+    def _read(self, entry: Entry, key: str) -> Any:
         file = self._prefix.with_name(
             f"{self._prefix.name}.data-{entry.shard:05d}-of-{self._shards:05d}"
         )
         try:
+            size = file.stat().st_size
+            if size < max(self._sizes[entry.shard], entry.offset + entry.size):
+                raise DamagedError(f"'{file.name}' is shorter than its values")
             with file.open("rb") as opened:
                 opened.seek(entry.offset)
-                raw = opened.read(entry.size) if entry.size <= file.stat().st_size else b""
+                raw = opened.read(entry.size)
         except FileNotFoundError:
             raise DamagedError(f"its file '{file.name}' is not there") from None
-        if len(raw) != entry.size:
-            raise DamagedError(f"'{file.name}' ends before the values of '{key}'")
         if entry.dtype == "string":
             return _strings(raw, entry, key)
         if masked_crc32c(raw) != entry.checksum:
@@ -94,6 +130,15 @@ def prefix_of(path: Any) -> Path | None:
     return None
 
 
+def is_single_file(path: Any) -> bool:
+    """Whether a checkpoint has the format of the first versions: a table with the arrays."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as opened:
+        opened.seek(max(0, opened.seek(0, os.SEEK_END) - FOOTER))
+        return is_table(opened.read())
+
+
 def _index_of(prefix: Path) -> Path:
     return prefix.with_name(f"{prefix.name}.index")
 
@@ -104,19 +149,25 @@ def _entries(found: Mapping[bytes, bytes], shards: int) -> Iterator[tuple[str, E
             key = raw.decode()
         except UnicodeDecodeError:
             raise DamagedError("it has a key that is not UTF-8") from None
-        said = wire.grouped(message)
-        if 7 in said:
-            raise DamagedError(f"'{key}' was saved in slices, which gradtape does not put together")
-        name = _DTYPES.get(wire.number(said.get(1)))
-        if name is None:
-            continue  # a resource or a quantized array: nothing that a Variable can have
-        entry = Entry(
-            name, _shape(wire.parts(said.get(2)), key), wire.number(said.get(3)),
-            wire.number(said.get(4)), wire.number(said.get(5)), wire.number(said.get(6)),
-        )  # fmt: skip
-        if not 0 <= entry.shard < shards or min(entry.offset, entry.size) < 0:
-            raise DamagedError(f"the place of '{key}' is invalid")
-        yield key, entry
+        entry = _entry(message, key, shards)
+        if entry is not None:
+            yield key, entry
+
+
+def _entry(message: bytes, key: str, shards: int) -> Entry | None:
+    """What a message says; None of a resource or a quantized array, which no Variable can have."""
+    said = wire.grouped(message)
+    name = _DTYPES.get(wire.number(said.get(1)))
+    if name is None:
+        return None
+    shape = _shape(wire.parts(said.get(2)), key)
+    entry = Entry(
+        name, shape, wire.number(said.get(3)), wire.number(said.get(4)), wire.number(said.get(5)),
+        wire.number(said.get(6)), slices_of(key, shape, wire.parts(said.get(7))),
+    )  # fmt: skip
+    if not 0 <= entry.shard < shards or min(entry.offset, entry.size) < 0:
+        raise DamagedError(f"the place of '{key}' is invalid")
+    return entry
 
 
 def _shape(messages: list[bytes], key: str) -> tuple[int, ...]:

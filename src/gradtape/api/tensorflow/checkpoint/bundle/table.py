@@ -13,21 +13,22 @@ from gradtape.api.tensorflow.checkpoint.bundle.wire import varint
 from gradtape.api.tensorflow.checkpoint.layout import DamagedError
 from gradtape.crc32c import masked_crc32c
 
-_FOOTER = 48
+FOOTER = 48
 _MAGIC = 0xDB4775248B80FB57
 _TRAILER = 5
+_MOST_SHARED = 64  # a key stands in full at every 16th entry, so that keys are 16 times their bytes
 
 
 def is_table(data: bytes) -> bool:
     """Whether a file is a sorted table, whole or not."""
-    return len(data) >= _FOOTER and int.from_bytes(data[-8:], "little") == _MAGIC
+    return len(data) >= FOOTER and int.from_bytes(data[-8:], "little") == _MAGIC
 
 
 def entries(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     """All keys and values of a table, in the order of the keys."""
     if not is_table(data):
         raise DamagedError("it does not end as a table of a checkpoint does")
-    footer = data[-_FOOTER:]
+    footer = data[-FOOTER:]
     at = 0
     for _ in range(2):  # the table's own metadata, which checkpoints do not have
         _, at = varint(footer, at)
@@ -47,7 +48,7 @@ def entries(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
     """The entries of one block, which is as it was written."""
     end = offset + size
-    if end + _TRAILER > len(data) - _FOOTER:
+    if end + _TRAILER > len(data) - FOOTER:
         raise DamagedError("a block of its table lies outside the file")
     checked, stored = data[offset : end + 1], data[end + 1 : end + _TRAILER]
     if masked_crc32c(checked) != int.from_bytes(stored, "little"):
@@ -61,13 +62,16 @@ def _block(data: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]
     limit = size - 4 * (restarts + 1)
     if limit < 0:
         raise DamagedError("a block of its table is too short")
-    at, key = 0, b""
+    at, key, keys = 0, b"", 0
     while at < limit:
         shared, at = varint(block, at)
         unshared, at = varint(block, at)
         length, at = varint(block, at)
         if shared > len(key) or at + unshared + length > limit:
             raise DamagedError("an entry of its table does not fit into its block")
+        keys += shared + unshared
+        if keys > _MOST_SHARED * size:
+            raise DamagedError("the keys of its table are longer than any that TensorFlow writes")
         key = key[:shared] + block[at : at + unshared]
         at += unshared
         yield key, block[at : at + length]

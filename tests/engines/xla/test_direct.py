@@ -75,6 +75,7 @@ def test_functions_of_one_array(name):
     agree(name, [(values(shape, dtype, 0),) for dtype in DTYPES for shape in shapes])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", _TWO)
 def test_functions_of_two_arrays(name):
     cases = [

@@ -14,6 +14,7 @@ from benchmarks import (
     document,
     import_time,
     installed_size,
+    keras_models,
     memory,
     profile,
     report,
@@ -97,6 +98,7 @@ def main() -> None:
     if not quick:
         document.write(results)
     data.main()
+    keras_models.main([])
     changing_shapes.main()
     print(f"{results.seconds:.0f} seconds")
 

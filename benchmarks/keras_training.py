@@ -128,11 +128,11 @@ def serve() -> None:
 
 
 class Worker:
-    """A process that trains on one backend."""
+    """A process that runs Keras on one backend: `python -m module worker`."""
 
-    def __init__(self, backend: str) -> None:
+    def __init__(self, backend: str, module: str = "benchmarks.keras_training") -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.keras_training", "worker"],
+            [sys.executable, "-m", module, "worker"],
             env=os.environ | {"KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -140,41 +140,47 @@ class Worker:
             text=True,
         )
 
-    def epoch(self, title: str) -> tuple[float, float] | None:
-        """The loss of an epoch and the seconds a step;
-        None if the backend does not have the workload.
-        """
-        print(title, file=self._process.stdin, flush=True)
-        line = self._process.stdout.readline() if self._process.stdout else ""
-        if not line:
-            raise RuntimeError(f"A worker ended while it was asked for {title!r}.")
-        return json.loads(line)
+    def ask(self, line: str) -> Any:
+        """Its answer to a line; None if the backend does not have the workload."""
+        print(line, file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline() if self._process.stdout else ""
+        if not answer:
+            raise RuntimeError(f"A worker ended while it was asked for {line!r}.")
+        return json.loads(answer)
 
     def close(self) -> None:
         self._process.communicate()
 
 
-def main() -> None:
-    workers = {
-        name: Worker(name) for name, needed in BACKENDS.items() if find_spec(needed) is not None
+def workers(module: str = "benchmarks.keras_training") -> dict[str, Worker]:
+    """A worker for each backend that is installed, by its name."""
+    return {
+        name: Worker(name, module)
+        for name, needed in BACKENDS.items()
+        if find_spec(needed) is not None
     }
-    print(f"{'ms a step, batches of 32':38}" + "".join(f"{name:>20}" for name in workers))
+
+
+def main() -> None:
+    asked = workers()
+    print(f"{'ms a step, batches of 32':38}" + "".join(f"{name:>20}" for name in asked))
     for title in WORKLOADS:
-        first = {name: worker.epoch(title) for name, worker in workers.items()}
+        # The loss of an epoch and the seconds a step.
+        first = {name: worker.ask(title) for name, worker in asked.items()}
         losses = {name: answer[0] for name, answer in first.items() if answer is not None}
         if not np.allclose(list(losses.values()), losses["gradtape"], rtol=1e-3):
             raise AssertionError(f"{title}: the losses of the first epoch differ: {losses}")
-        rounds = [{name: workers[name].epoch(title) for name in losses} for _ in range(ROUNDS)]
+        rounds = [{name: asked[name].ask(title) for name in losses} for _ in range(ROUNDS)]
         best = {name: min(answers[name][1] for answers in rounds) for name in losses}
         cells = [
             f"{1e3 * best[name]:.3f} ({best[name] / best['gradtape']:.2f}x)"
             if name in best
             else "-"
-            for name in workers
+            for name in asked
         ]
         print(f"{title:38}" + "".join(f"{cell:>20}" for cell in cells), flush=True)
     print("In brackets: the multiple of gradtape's time.")
-    for worker in workers.values():
+    for worker in asked.values():
         worker.close()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.engines.xla.loading import load
-from gradtape.functions.staging import Part
+from gradtape.functions.staging import Part, Staged
 
 jax = load()
 
@@ -360,3 +360,28 @@ def test_a_handler_in_a_prepared_call_calls_the_function_and_is_itself_interrupt
     assert len(calls) == 2
     np.testing.assert_array_equal(v.numpy(), np.full(5, 5.0))
     assert step(x).numpy() == 30.0
+
+
+def test_what_is_needed_is_what_leads_there():
+    """The equations found by going back from the outputs are those that a look at each, from the
+    last to the first, finds.
+    """
+
+    def body(mark, *arrays):
+        rng, known = np.random.default_rng(5), list(arrays)
+        for _ in range(60):
+            first, second = rng.integers(0, len(known), 2)
+            known.append(known[first] * known[second] if rng.random() < 0.7 else known[first] + 1)
+        return known[-9:]
+
+    staged = Staged(body, [((2,), np.float32)] * 3)
+    equations = staged.jaxpr.eqns
+    for output in staged.outputs:
+        for known in ((), (equations[20].outvars[0],), equations[-1].invars):
+            stops = {id(v) for v in known}
+            wanted, found = {id(output)} - stops, []
+            for number in reversed(range(len(equations))):
+                if any(id(v) in wanted for v in equations[number].outvars):
+                    found.append(number)
+                    wanted.update(id(v) for v in equations[number].invars if id(v) not in stops)
+            assert staged.needed_for([output], stops) == found[::-1]

@@ -139,14 +139,22 @@ class Staged:
         """The numbers of the equations that `outputs` depend on, stopping at variables whose ids
         are `known`.
         """
-        wanted = {id(v) for v in outputs if id(v) not in known}
-        found = []
-        for number in range(len(self.jaxpr.eqns) - 1, -1, -1):
-            equation = self.jaxpr.eqns[number]
-            if any(id(v) in wanted for v in equation.outvars):
-                found.append(number)
-                wanted.update(id(v) for v in equation.invars if id(v) not in known)
-        return found[::-1]
+        equations, makers = self.jaxpr.eqns, self._makers
+        found: set[int] = set()
+        pending = list(outputs)
+        while pending:
+            variable = pending.pop()
+            number = makers.get(id(variable))
+            if number is not None and number not in found and id(variable) not in known:
+                found.add(number)
+                pending += equations[number].invars
+        return sorted(found)
+
+    @cached_property
+    def _makers(self) -> dict[int, int]:
+        """The number of the equation that defines a variable, by the variable's id."""
+        equations = enumerate(self.jaxpr.eqns)
+        return {id(v): number for number, equation in equations for v in equation.outvars}
 
     def with_effects(self) -> list[int]:
         """The numbers of the equations that do something besides computing, such as printing."""
@@ -223,11 +231,8 @@ class Part:
         if self.calls_host:  # what loops carry along for nobody would call the host too
             self._jaxpr = _without_the_needless(self._jaxpr)
         # A call that ends in an exception of the host leaves everything as it was.
-        self._donated = (
-            []
-            if self.calls_host
-            else [place for place, i in enumerate(self.used) if i in set(donated)]
-        )
+        overwritten = () if self.calls_host else frozenset(donated)
+        self._donated = [place for place, i in enumerate(self.used) if i in overwritten]
         self.compiled: Any = jax.jit(
             self._traced,
             donate_argnums=self._donated,

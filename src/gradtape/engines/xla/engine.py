@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from gradtape.engines.numpy.engine import Kernel
+from gradtape.engines.xla.direct import OPERATORS, direct
 from gradtape.engines.xla.loading import check_process, load, loaded
 from gradtape.engines.xla.settings import for_any_device, is_tracing, wide
 
@@ -57,7 +58,7 @@ class Namespace:
         return self.jax.default_backend() == "cpu" and not for_any_device()
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.jax.numpy, name)
+        found = direct(name, getattr(self.jax.numpy, name))
         setattr(self, name, found)
         return found
 
@@ -72,6 +73,8 @@ def bind(kernel: Kernel) -> Callable[..., Any]:
     """The kernel as a function of JAX arrays."""
     if isinstance(kernel, str):
         return getattr(namespace(), kernel)
+    if kernel in OPERATORS:
+        return getattr(namespace(), OPERATORS[kernel])
     code = getattr(kernel, "__code__", None)
     if code is not None and code.co_varnames[:1] == ("xp",):
         return partial(kernel, namespace())
@@ -161,8 +164,10 @@ def is_traced(value: Any) -> bool:
     """Whether a value is a tracer or a placeholder:
     it stands for an array that a compiled program will have.
     """
+    if value is None or isinstance(value, (np.ndarray, np.generic)):
+        return False
     jax = loaded()
-    if jax is None or value is None:
+    if jax is None:
         return False
     return isinstance(value, jax.core.Tracer) or _placeholders.get(id(value)) is value
 

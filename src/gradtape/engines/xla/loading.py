@@ -35,8 +35,17 @@ def loaded() -> Any:
     """JAX, if it is loaded, and not still being imported by another thread or by code that a signal
     has interrupted.
     """
+    global _whole
     jax = sys.modules.get("jax")
-    return jax if jax is not None and hasattr(jax, "enable_x64") and hasattr(jax, "core") else None
+    if jax is _whole:
+        return jax
+    if hasattr(jax, "enable_x64") and hasattr(jax, "core"):
+        _whole = jax
+        return jax
+    return None
+
+
+_whole: Any = None  # JAX, once it was seen to be there as a whole
 
 
 def _backends() -> Any:

@@ -22,7 +22,39 @@ DATASETS = [
     lambda: D.from_tensor_slices({"b": [True, False], "a": [1 + 2j, 3j]}),
     lambda: D.from_tensors([["a", "b"], ["c", "d"]]),
     ragged,
+    lambda: D.from_tensor_slices(
+        {"r": tf.ragged.constant([["a"], [], ["b", "c"]]), "d": [1.0, 2.0, 3.0]}
+    ),
+    lambda: D.from_tensor_slices(
+        (tf.ragged.constant([[[1], []], [], [[2, 3]]]), tf.sparse.eye(3, 4), tf.zeros([3, 0]))
+    ),
+    lambda: D.from_tensors(tf.sparse.eye(3, 4)).batch(1),
+    lambda: D.from_tensors(
+        tf.RaggedTensor.from_uniform_row_length(tf.ragged.constant([[1], [2, 3], [], [4]]), 2)
+    ),
 ]
+
+
+def assert_same(one, two):
+    """Elements of the same structure, kinds, dtypes and values."""
+    assert tf.data.Dataset.from_tensors(one).element_spec == D.from_tensors(two).element_spec
+    tf.nest.assert_same_structure(one, two)
+    leaves = (tf.nest.flatten(element, expand_composites=True) for element in (one, two))
+    for a, b in zip(*map(parts, leaves), strict=True):
+        assert a.dtype == b.dtype
+        assert np.array_equal(a.numpy(), b.numpy())
+
+
+def parts(leaves):
+    return [
+        part
+        for leaf in leaves
+        for part in (
+            (leaf.indices, leaf.values, leaf.dense_shape)
+            if isinstance(leaf, tf.SparseTensor)
+            else (leaf,)
+        )
+    ]
 
 
 @pytest.mark.parametrize("build", DATASETS)
@@ -34,10 +66,20 @@ def test_what_is_saved_is_loaded(build, compression, tmp_path):
     assert loaded.element_spec == dataset.element_spec
     assert len(loaded) == sum(1 for _ in dataset)
     for one, two in zip(dataset, loaded, strict=True):
-        tf.nest.assert_same_structure(one, two)
-        for a, b in zip(tf.nest.flatten(one), tf.nest.flatten(two), strict=True):
-            assert a.dtype == b.dtype
-            assert np.array_equal(a.numpy(), b.numpy())
+        assert_same(one, two)
+
+
+@pytest.mark.parametrize("build", DATASETS)
+@pytest.mark.parametrize("keep", ["cache", "snapshot"])
+def test_what_is_kept_in_a_folder_is_what_was_seen(build, keep, tmp_path):
+    dataset = build()
+    kept = getattr(dataset, keep)(str(tmp_path / "kept"))
+    for _ in range(2):
+        for one, two in zip(dataset, kept, strict=True):
+            assert_same(one, two)
+    # Rows of ragged tensors are ragged again in batches, also of what was kept.
+    for one, two in zip(dataset.ragged_batch(2), kept.ragged_batch(2), strict=True):
+        assert_same(one, two)
 
 
 def test_saving_again_replaces_and_spares_what_is_no_dataset(tmp_path):

@@ -233,7 +233,7 @@ def test_an_interrupt_leaves_a_pipeline_that_goes_on():
         for batch in elements:
             found.append(batch.numpy().tolist())  # noqa: PERF401 - it is interrupted
     found += [batch.numpy().tolist() for batch in elements]
-    assert found == [[0], [1], [3], [4], [5]]
+    assert found == [[0], [1], [2], [3], [4], [5]]
 
 
 def test_threads_share_an_iterator():

@@ -2,8 +2,8 @@
 
 A dataset is a folder. `dataset.json` says what the elements are and which files hold them; it is
 written last, so that a folder without it is not complete. Each file is in the format of
-safetensors and holds the bytes of some elements, leaf by leaf, with a checksum of each. Nothing in
-them is executed when they are read.
+safetensors and holds the bytes of some elements, leaf by leaf, with a checksum of each; a leaf that
+is ragged or sparse is several tensors. Nothing in them is executed when they are read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from gradtape import dtypes
+from gradtape.api.tensorflow.type_specs import SparseTensorSpec
 from gradtape.errors import DataLossError, NotFoundError
+from gradtape.ragged.spec import RaggedTensorSpec
 from gradtape.shapes import TensorSpec
 
 FORMAT, VERSION = "gradtape.dataset", 1
@@ -39,20 +41,27 @@ def damaged(path: Path, why: object) -> DataLossError:
 
 def described(spec: Any) -> Any:
     """A structure of specs, as JSON can hold it."""
-    if isinstance(spec, TensorSpec):
+    if isinstance(spec, (TensorSpec, RaggedTensorSpec, SparseTensorSpec)):
         shape = None if spec.shape.rank is None else spec.shape.as_list()
-        return {"dtype": spec.dtype.name, "shape": shape}
+        found = {"dtype": spec.dtype.name, "shape": shape}
+        if isinstance(spec, RaggedTensorSpec):
+            return {"ragged": spec.ragged_rank, "splits": spec.row_splits_dtype.name, **found}
+        return {"sparse": True, **found} if isinstance(spec, SparseTensorSpec) else found
     if isinstance(spec, dict):
         return {"dict": [[key, described(part)] for key, part in spec.items()]}
     if isinstance(spec, tuple):
         named = {"fields": list(spec._fields)} if hasattr(spec, "_fields") else {}
         return {"tuple": [described(part) for part in spec], **named}
-    raise TypeError(f"save: only datasets of dense tensors can be saved, not of {spec!r}.")
+    raise TypeError(f"save: only datasets of tensors can be saved, not of {spec!r}.")
 
 
 def spec_from(text: Any) -> Any:
     """The structure of specs that JSON describes."""
     match text:
+        case {"ragged": int(depth), "splits": str(splits), "dtype": str(name), "shape": shape}:
+            return RaggedTensorSpec(shape, dtypes.as_dtype(name), depth, dtypes.as_dtype(splits))
+        case {"sparse": True, "dtype": str(name), "shape": None | list() as shape}:
+            return SparseTensorSpec(shape, dtypes.as_dtype(name))
         case {"dtype": str(name), "shape": None | list() as shape}:
             return TensorSpec(shape, dtypes.as_dtype(name))
         case {"dict": list(parts)}:
@@ -129,7 +138,7 @@ def _packed(column: Sequence[Any]) -> tuple[bytes, dict[str, Any]]:
 
 
 class Reader:
-    """A saved dataset: its specs, and its elements as the arrays of their leaves."""
+    """A saved dataset: its specs, and its elements as the arrays of their leaves' parts."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -154,23 +163,23 @@ class Reader:
         except (KeyError, TypeError, ValueError) as error:
             raise damaged(folder / INDEX, error) from error
 
-    def elements(self, leaves: int) -> Iterator[list[Any]]:
-        """The arrays of each element's leaves."""
+    def elements(self, parts: int) -> Iterator[list[Any]]:
+        """The arrays of each element, of which there are as many as its leaves have parts."""
         for name, count in self._files:
             path = self._folder / name
             if Path(name).name != name:
                 raise damaged(path, "it lies outside the folder")
-            columns = _columns(path, leaves, count)
+            columns = _columns(path, parts, count)
             for number in range(count):
                 yield [column[number] for column in columns]
 
 
-def _columns(path: Path, leaves: int, count: int) -> list[list[Any]]:
+def _columns(path: Path, parts: int, count: int) -> list[list[Any]]:
     try:
         with safe_open(path, "numpy") as opened:
             metadata = opened.metadata() or {}
             facts = json.loads(metadata["leaves"])
-            found = [opened.get_tensor(str(place)).tobytes() for place in range(leaves)]
+            found = [opened.get_tensor(str(place)).tobytes() for place in range(parts)]
         if metadata["compressed"] == "1":
             found = [zlib.decompress(data) for data in found]
         return [_unpacked(data, fact, count) for data, fact in zip(found, facts, strict=True)]

@@ -19,7 +19,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.data.dataset import Dataset, names_of_files
 from gradtape.data.holder import positive
 from gradtape.data.rows import Columns, Elements, RowStream
-from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
+from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator, raised_later
 from gradtape.data.stages import files
 from gradtape.data.stages.mapping import AUTOTUNE
 from gradtape.engines.numpy.engine import Quiet
@@ -129,8 +129,8 @@ class _RowsOfFiles(RowStream):
     def _next_records(self, count: int) -> list[bytes]:
         """Records of one file."""
         if not self._waiting and self._error is not None:
-            error, self._error = self._error, None
-            raise error
+            failed, self._error = [self._error], None
+            raised_later(failed.pop())
         found, self._waiting = self._waiting[:count], self._waiting[count:]
         while not self._waiting and self._error is None and len(found) < count:
             try:

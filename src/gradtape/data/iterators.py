@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator as AnyIterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,8 @@ class Iterator:
                 run.begin(random)
             self._run = run
             self._position = 0
-            self._ended = False
+            self._ended = self._interrupted = False
+            self._errors = 0
             self._elements: StageIterator = self._stage.iterator(run)
             if position:
                 self._elements.skip(position)
@@ -78,6 +80,8 @@ class Iterator:
         with self._lock:
             if self._place is not None:
                 self._go_where_restored()
+            if self._interrupted:
+                self._go_back()
             if self._ended:
                 raise StopIteration
             try:
@@ -90,8 +94,34 @@ class Iterator:
                 self._ended = True
                 self._elements.close()
                 raise
+            except KeyboardInterrupt:
+                self._interrupted = not self._ended
+                raise
+            except Exception:
+                self._errors += 1
+                raise
             self._position += 1
             return element
+
+    def _go_back(self) -> None:
+        """Goes to the place again at which Ctrl-C has come.
+
+        It may have come between two stages, or between the features and their labels, so that what
+        they hold fits together no longer.
+        """
+        position, errors = self._position, self._errors
+        run = Run(dict(self._run.numbers))
+        try:
+            self._elements.close()
+            self._begin(run, 0 if errors else position)
+            for _ in range(position + errors if errors else 0):
+                with suppress(Exception), init_scope():
+                    next(self._elements)
+        except BaseException:
+            self._interrupted = True
+            raise
+        finally:
+            self._position, self._errors = position, errors
 
     def get_next(self) -> Any:
         """The next element; an `OutOfRangeError` if there is none.
@@ -125,7 +155,7 @@ class Iterator:
     def close(self) -> None:
         """Ends the iteration, with all threads that work for it."""
         with self._lock:
-            self._ended = True
+            self._ended, self._interrupted = True, False
             self._elements.close()
 
     # Checkpoints

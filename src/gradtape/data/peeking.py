@@ -16,10 +16,11 @@ from gradtape.api.tensorflow.random.sequence import counts_kept
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import init_scope
 from gradtape.data.holder import dataset_of
-from gradtape.data.stage import Run, Stage
+from gradtape.data.stage import Run, Stage, raised_later
 from gradtape.data.stages.memory import Listed
 from gradtape.data.structure import array_of, common_of, map_leaves
 from gradtape.ragged.spec import RaggedTensorSpec
+from gradtape.ragged.structure import concat as ragged_concat
 from gradtape.ragged.tensor import RaggedTensor
 from gradtape.shapes import TensorSpec
 
@@ -27,6 +28,7 @@ SpecOfResult = Callable[[Any, int], Any]
 """The specs of what a function gives for an element that has a number."""
 
 _PEEKED = 2  # elements that are looked at
+_TRIED = 8  # elements that a function is called with at most until it has given results for those
 _SIZES = 2, 3  # those of made-up elements, in place of unknown ones
 _MORE = 5  # what is added to numbers: not a multiple of the usual sizes and strides
 
@@ -38,17 +40,29 @@ def peeked(result: SpecOfResult, stage: Stage, what: str, *, vary: bool) -> Any:
     sizes that depend on them.
     """
     found: list[Any] = []
+    failed: list[Exception] = []
+    seen = 0
     with init_scope(), counts_kept():
         run = Run({id(random): 0 for random in stage.random_stages()})
         iterator = stage.iterator(run)
         try:
-            for number, element in enumerate(iterator):
-                found.append(result(element, number))
-                if number + 1 == _PEEKED:
+            for number in range(_TRIED):
+                try:
+                    element = next(iterator)
+                    found.append(result(element, number))
+                except StopIteration:
                     break
-                found += _if_possible(result, partial(_shortened, element, stage.spec))
+                except Exception as error:  # noqa: BLE001 - raised if no element has a result
+                    failed = failed or [error]
+                    continue
+                seen += 1
+                if seen == _PEEKED:
+                    break
+                found += _if_possible(result, partial(_of_other_size, element, stage.spec))
                 if vary:
                     found += _if_possible(result, partial(map_leaves, _changed, element))
+            if failed and not found:
+                raised_later(failed.pop())
         finally:
             iterator.close()
         if not found:
@@ -71,17 +85,35 @@ def _if_possible(result: SpecOfResult, element: Callable[[], Any]) -> list[Any]:
         return []
 
 
-def _shortened(element: Any, spec: Any) -> Any:
-    """An element with one row less, where the number of rows is not known: sizes that follow it
-    are not known either.
+def _of_other_size(element: Any, spec: Any) -> Any:
+    """An element with one row less, or one more where it has at most one, where the number of rows
+    is not known: sizes that follow it are not known either.
     """
 
-    def shorter(leaf: Any, wanted: Any) -> Any:
-        if not isinstance(wanted, TensorSpec) or not wanted.shape.rank:
+    def resized(leaf: Any, wanted: Any) -> Any:
+        is_tensor = isinstance(wanted, TensorSpec)
+        if not (is_tensor or isinstance(wanted, RaggedTensorSpec)):
             return leaf
-        return leaf[:-1] if wanted.shape[0] is None and leaf.shape[0] > 1 else leaf
+        if not wanted.shape.rank or wanted.shape[0] is not None:
+            return leaf
+        rows = leaf.rows if isinstance(leaf, RaggedTensor) else leaf.shape[0]
+        if rows > 1:
+            return leaf[:-1]
+        return _with_a_row_more(leaf, wanted)
 
-    return map_leaves(shorter, element, spec)
+    return map_leaves(resized, element, spec)
+
+
+def _with_a_row_more(leaf: Any, spec: Any) -> Any:
+    """A leaf of at most one row with one more: the same again, or zeros."""
+    if not isinstance(leaf, RaggedTensor):
+        array = array_of(leaf, "element")
+        zeros = _zeros([1, *array.shape[1:]], spec)
+        return Tensor(np.concatenate([array, array if len(array) else zeros]))
+    splits = leaf.row_splits.array
+    if leaf.rows:
+        return ragged_concat([leaf, leaf], 0)
+    return RaggedTensor(leaf.values, Tensor(np.zeros(2, splits.dtype)))
 
 
 def _changed(leaf: Any) -> Any:

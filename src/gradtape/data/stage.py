@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -154,6 +154,16 @@ class StageIterator:
         """Ends what works for this iterator, such as threads; what is closed gives nothing more."""
         for below in self.inputs:
             below.close()
+
+
+def raised_later(error: BaseException) -> NoReturn:
+    """Raises an error that came about before, and keeps nothing alive with it: the frame that
+    raises an error which it has a name for would be held by it, with the iterator and its threads.
+    """
+    try:
+        raise error
+    finally:
+        del error
 
 
 def located(error: BaseException, stage: str, number: int) -> None:

@@ -215,6 +215,13 @@ def without_first_size(spec: Any, stage: str) -> Any:
     return map_leaves(row, spec)
 
 
+def has_rows_of_ragged(spec: Any) -> bool:
+    """Whether leaves of a spec are rows of RaggedTensors, which are tensors of open sizes."""
+    return any(
+        isinstance(leaf, RaggedTensorSpec) and not leaf.ragged_rank for leaf in nest.flatten(spec)
+    )
+
+
 def common_spec(one: Any, two: Any, stage: str) -> Any:
     """Specs that describe elements of two datasets."""
     if not same_structure(one, two):

@@ -10,11 +10,12 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any
 
-from gradtape.data.stage import StageIterator
+from gradtape.data.stage import StageIterator, raised_later
 
 WORTH_A_THREAD = 0.0003
 """Seconds that an element must take before it is handed to another thread, where that is ours to
@@ -32,42 +33,69 @@ def cores() -> int:
 
 
 class _Ahead:
-    """What a thread has taken from an iterator and nobody has asked for yet."""
+    """What a thread has taken from an iterator and nobody has asked for yet.
+
+    Both sides look again at what is there after each word in a queue: a word too many does no harm,
+    and neither does one that a signal has swallowed. (It could leave a Condition locked for ever.)
+    """
 
     def __init__(self, source: StageIterator, size: int) -> None:
         self.source, self.size = source, size
         self.found: deque[tuple[Any, BaseException | None]] = deque()
-        self.changed = threading.Condition()
+        self.there: SimpleQueue[None] = SimpleQueue()  # says that something was found
+        self.room: SimpleQueue[None] = SimpleQueue()  # says that something was taken
         self.ended = self.closed = False
 
     def work(self) -> None:
         """Takes elements while there is room."""
         while True:
-            with self.changed:
-                while len(self.found) >= self.size and not self.closed:
-                    self.changed.wait()
-                if self.closed:
-                    break
+            while len(self.found) >= self.size and not self.closed:
+                self.room.get()
+            if self.closed:
+                break
             try:
                 item: tuple[Any, BaseException | None] = next(self.source), None
             except StopIteration:
                 break
             except BaseException as error:  # noqa: BLE001 - raised where the element is asked for
                 item = None, error
-            with self.changed:
-                self.found.append(item)
-                self.changed.notify_all()
+            self.found.append(item)
+            self.there.put(None)
             del item  # what has been taken is not kept while the next one is waited for
         self.source.close()
-        with self.changed:
-            self.ended = True
-            self.changed.notify_all()
+        self.ended = True
+        if self.closed:
+            self.found.clear()
+        self.there.put(None)
+
+    def take(self) -> tuple[Any, BaseException | None]:
+        """What was found first; a StopIteration if there is nothing more."""
+        while True:
+            is_last = self.ended or self.closed
+            if self.found:
+                break
+            if is_last:
+                raise StopIteration
+            self.room.put(None)  # a signal may have come before it was said
+            self.there.get()
+        if self.there.qsize() > self.size:
+            _emptied(self.there)
+        found = self.found.popleft()
+        self.room.put(None)
+        return found
 
     def close(self) -> None:
-        with self.changed:
-            self.closed = True
-            self.found.clear()
-            self.changed.notify_all()
+        self.closed = True
+        self.found.clear()
+        self.room.put(None)
+        self.there.put(None)
+
+
+def _emptied(queue: SimpleQueue[Any]) -> None:
+    """Takes what is in a queue, and leaves it."""
+    with suppress(Empty):
+        while True:
+            queue.get_nowait()
 
 
 class Prefetched(StageIterator):
@@ -90,16 +118,10 @@ class Prefetched(StageIterator):
             if perf_counter() - start > WORTH_A_THREAD:
                 self._start()
             return element
-        with ahead.changed:
-            while not ahead.found:
-                if ahead.ended or ahead.closed:
-                    raise StopIteration
-                ahead.changed.wait()
-            element, error = ahead.found.popleft()
-            ahead.changed.notify_all()
-        if error is not None:
-            raise error
-        return element
+        found = [*ahead.take()]
+        if found[1] is not None:
+            raised_later(found.pop())
+        return found[0]
 
     def _start(self) -> None:
         self._ahead = _Ahead(self.inputs[0], self._size)
@@ -123,8 +145,9 @@ class Prefetched(StageIterator):
             self._thread.join(10)  # one that waits for ever in the user's code is left behind
 
     def __del__(self) -> None:
-        if self._ahead is not None:
-            self._ahead.close()
+        ahead = getattr(self, "_ahead", None)  # a signal may come as one is made
+        if ahead is not None:
+            ahead.close()
 
 
 # Beside each other
@@ -144,11 +167,76 @@ class InTurn(StageIterator):
     def __next__(self) -> Any:
         element = next(self.inputs[0])
         self._at += 1
-        return self._call(element, self._at - 1)
+        return self._result(element, self._at - 1)
+
+    def _result(self, element: Any, number: int) -> Any:
+        return self._call(element, number)
 
     def skip(self, count: int) -> None:
         self.inputs[0].skip(count)
         self._at += count
+
+
+class _Task:
+    """One call of a function, and how it ended."""
+
+    __slots__ = ("element", "error", "is_done", "is_given", "number", "result")
+
+    def __init__(self, element: Any, number: int, error: BaseException | None = None) -> None:
+        self.element, self.number, self.error = element, number, error
+        self.result: Any = None
+        self.is_done = self.is_given = error is not None
+
+
+class _Workers:
+    """Threads that do tasks. Only queues stand between them and the iterator: a signal can come at
+    any moment of these, and leaves none locked, as it may leave a thread pool.
+    """
+
+    def __init__(self, call: Call, count: int) -> None:
+        self._call, self._count = call, count
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
+        self.done: SimpleQueue[None] = SimpleQueue()  # says that some task was done
+        self._threads: list[threading.Thread] = []
+
+    def add(self, task: _Task) -> None:
+        if len(self._threads) < self._count:
+            thread = threading.Thread(
+                target=_work,
+                args=(self._call, self._tasks, self.done),
+                name=f"gradtape-map_{len(self._threads)}",
+                daemon=True,
+            )
+            thread.start()
+            self._threads.append(thread)
+        self._tasks.put(task)
+        task.is_given = True
+
+    def end(self) -> None:
+        """Takes back what no thread has begun, and sends the threads home."""
+        _emptied(self._tasks)
+        self._tasks.put(None)
+
+    def join(self) -> None:
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+
+def _work(call: Call, tasks: SimpleQueue[_Task | None], done: SimpleQueue[None]) -> None:
+    while (task := tasks.get()) is not None:
+        element = task.element
+        if task.is_done:  # it was given twice, as a signal came between
+            continue
+        try:
+            task.result = call(element, task.number)
+        except BaseException as error:  # noqa: BLE001 - raised where the element is asked for
+            task.error = error
+        task.is_done = True
+        task.element = None
+        del task, element  # what has been taken is not kept while the next one is waited for
+        done.put(None)
+    tasks.put(None)  # for the next thread
 
 
 class SideBySide(StageIterator):
@@ -158,10 +246,10 @@ class SideBySide(StageIterator):
         self, source: StageIterator, call: Call, workers: int, *, in_order: bool, at: int = 0
     ) -> None:
         super().__init__(source)
-        self._call, self._workers, self._in_order = call, workers, in_order
+        self._size, self._in_order = workers, in_order
+        self._workers = _Workers(call, workers)
         self._at = at
-        self._pending: deque[Future[Any]] = deque()
-        self._pool: ThreadPoolExecutor | None = None
+        self._pending: deque[_Task] = deque()
         self._ended = False
 
     def __next__(self) -> Any:
@@ -169,36 +257,43 @@ class SideBySide(StageIterator):
         if not self._pending:
             raise StopIteration
         self._wait()
-        result = self._pending[0]
-        try:
-            return result.result()
-        finally:
-            if result.done():  # else a signal has interrupted the waiting
-                self._pending.popleft()
+        task = self._pending.popleft()
+        if task.error is not None:
+            failed, task.error = [task.error], None
+            raised_later(failed.pop())
+        return task.result
 
     def _fill(self) -> None:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._workers, "gradtape-map")
-        while len(self._pending) <= self._workers and not self._ended:
+        if self._pending and not self._pending[-1].is_given:  # a signal came between
+            self._workers.add(self._pending[-1])
+        while len(self._pending) <= self._size and not self._ended:
             try:
                 element = next(self.inputs[0])
             except StopIteration:
                 self._ended = True
             except Exception as error:  # noqa: BLE001 - raised in its turn
-                failed: Future[Any] = Future()
-                failed.set_exception(error)
-                self._pending.append(failed)
+                self._pending.append(_Task(None, self._at, error))
             else:
-                self._pending.append(self._pool.submit(self._call, element, self._at))
+                task = _Task(element, self._at)
+                self._pending.append(task)
                 self._at += 1
+                self._workers.add(task)
 
     def _wait(self) -> None:
-        """Brings what is ready to the front, if the order does not matter."""
-        if self._in_order or self._pending[0].done():
-            return
-        wait(self._pending, return_when=FIRST_COMPLETED)
-        place = next(i for i, future in enumerate(self._pending) if future.done())
-        self._pending.rotate(-place)
+        """Until the first is ready; if the order does not matter, brings one that is to the front.
+
+        Words in the queue may be of tasks that nobody waits for any more.
+        """
+        pending, done = self._pending, self._workers.done
+        while not pending[0].is_done:
+            if not self._in_order:
+                ready = next((i for i, task in enumerate(pending) if task.is_done), None)
+                if ready is not None:
+                    pending.rotate(-ready)
+                    return
+            done.get()
+        if done.qsize() > self._size:
+            _emptied(done)
 
     def skip(self, count: int) -> None:
         if self._pending:
@@ -210,33 +305,34 @@ class SideBySide(StageIterator):
     def close(self) -> None:
         self._ended = True
         self._pending.clear()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+        self._workers.end()
+        self._workers.join()
         super().close()
 
     def __del__(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        workers = getattr(self, "_workers", None)  # a signal may come as one is made
+        if workers is not None:
+            workers.end()
 
 
-class AsItPays(StageIterator):
+class AsItPays(InTurn):
     """A function of each element: in turn, and side by side once its calls prove slow."""
 
     def __init__(self, source: StageIterator, call: Call, *, in_order: bool) -> None:
-        super().__init__(source)
-        self._call, self._in_order = call, in_order
-        self._at = 0
+        super().__init__(source, call)
+        self._in_order = in_order
         self._seconds: list[float] = []
         self._parallel: SideBySide | None = None
 
     def __next__(self) -> Any:
         if self._parallel is not None:
             return next(self._parallel)
-        element = next(self.inputs[0])
+        return super().__next__()
+
+    def _result(self, element: Any, number: int) -> Any:
         start = perf_counter()
-        self._at += 1
         try:
-            return self._call(element, self._at - 1)
+            return self._call(element, number)
         finally:
             self._note(perf_counter() - start)
 
@@ -248,11 +344,10 @@ class AsItPays(StageIterator):
             )
 
     def skip(self, count: int) -> None:
-        if self._parallel is not None:
-            self._parallel.skip(count)
+        if self._parallel is None:
+            super().skip(count)
         else:
-            self.inputs[0].skip(count)
-            self._at += count
+            self._parallel.skip(count)
 
     def close(self) -> None:
         if self._parallel is not None:

@@ -15,7 +15,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.data.calling import UsersFunction
 from gradtape.data.purity import only_computes
 from gradtape.data.rows import Addressed, Columns, Pack, RowStream, joined
-from gradtape.data.stage import Run, Stage
+from gradtape.data.stage import Run, Stage, raised_later
 from gradtape.data.stages.batching import batch_of
 from gradtape.data.structure import array_of, leaves_of, one_of, packer, spec_of
 from gradtape.errors import invalid_argument
@@ -41,9 +41,10 @@ class Vectorised:
         try:
             return self.whole(columns)
         except Exception:  # noqa: BLE001 - the elements one by one give the right error
-            found, error = self.one_by_one(columns, 0)
-            if error is not None:
-                raise error from None
+            found, failed = self.one_by_one(columns, 0)
+            if failed:
+                failed[0].__suppress_context__ = True
+                raised_later(failed.pop())
             if len(found) < len(columns[0]):
                 raise invalid_argument(
                     "map: the results for elements of one batch have different shapes or dtypes: "
@@ -51,8 +52,9 @@ class Vectorised:
                 ) from None
             return together(found)
 
-    def one_by_one(self, columns: Columns, number: int) -> tuple[list[Any], Exception | None]:
-        """The results for rows that are alike, and the error that ended them, if one did.
+    def one_by_one(self, columns: Columns, number: int) -> tuple[list[Any], list[Exception]]:
+        """The results for rows that are alike, and the error that ended them, if one did, in a
+        list.
 
         The first row is the element of this number.
         """
@@ -61,11 +63,11 @@ class Vectorised:
             try:
                 result = self._function(self._pack(_row(columns, place)), number + place)
             except Exception as error:  # noqa: BLE001 - raised in its turn
-                return found, error
+                return found, [error]
             if found and spec_of(result) != spec_of(found[0]):
                 break
             found.append(result)
-        return found, None
+        return found, []
 
 
 def together(results: Sequence[Any]) -> Columns:
@@ -158,9 +160,9 @@ class MappedRows(RowStream):
 
     def take(self, count: int) -> Columns | None:
         if self._error is not None:
-            error, self._error = self._error, None
+            failed, self._error = [self._error], None
             self._at += 1
-            raise error
+            raised_later(failed.pop())
         columns = self._rows(count)
         if columns is None:
             return None
@@ -185,16 +187,15 @@ class MappedRows(RowStream):
 
     def _up_to_the_next_error(self, columns: Columns) -> Columns:
         before = self._left
-        found, error = self._function.one_by_one(columns, self._at)
-        rest = [column[len(found) + (error is not None) :] for column in columns]
+        found, failed = self._function.one_by_one(columns, self._at)
+        rest = [column[len(found) + len(failed) :] for column in columns]
         if before is not None:
             rest = joined([rest, before])
         self._left = rest if len(rest[0]) else None
         if not found:
-            assert error is not None
             self._at += 1
-            raise error
-        self._error = error
+            raised_later(failed.pop())
+        self._error = failed.pop() if failed else None
         return together(found)
 
     def skip(self, count: int) -> None:

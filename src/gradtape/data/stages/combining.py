@@ -10,7 +10,15 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.data.rows import Addressed, Columns, Pack, RowStream, elements_of, joined
-from gradtape.data.stage import INFINITE, UNKNOWN, RandomStage, Run, Stage, StageIterator
+from gradtape.data.stage import (
+    INFINITE,
+    UNKNOWN,
+    RandomStage,
+    Run,
+    Stage,
+    StageIterator,
+    raised_later,
+)
 from gradtape.data.structure import common_spec
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorSpec
@@ -70,12 +78,26 @@ class Zip(Stage):
 
 
 class _Zipped(StageIterator):
+    """Elements that stay beside each other: an error of one costs those that stand beside it."""
+
     def __init__(self, sources: Sequence[StageIterator], pack: Pack) -> None:
         super().__init__(*sources)
         self._pack = pack
 
     def __next__(self) -> Any:
-        return self._pack([next(source) for source in self.inputs])
+        parts: list[Any] = []
+        failed: list[Exception] = []
+        for source in self.inputs:
+            try:
+                parts.append(next(source))
+            except StopIteration:
+                raise
+            except Exception as error:  # noqa: BLE001 - raised when the others are past it too
+                failed.append(error)
+        if failed:
+            del failed[1:]
+            raised_later(failed.pop())
+        return self._pack(parts)
 
     def skip(self, count: int) -> None:
         for source in self.inputs:

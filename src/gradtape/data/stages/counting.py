@@ -263,7 +263,13 @@ class _EnumeratedElements(StageIterator):
         self._at = start
 
     def __next__(self) -> Any:
-        element = next(self.inputs[0])
+        try:
+            element = next(self.inputs[0])
+        except StopIteration:
+            raise
+        except Exception:
+            self._at += 1  # what fails has a number too
+            raise
         self._at += 1
         return Tensor(np.int64(self._at - 1)), element
 
@@ -279,7 +285,11 @@ class _EnumeratedRows(RowStream):
         self._at = start
 
     def take(self, count: int) -> Columns | None:
-        columns = self._source.take(count)
+        try:
+            columns = self._source.take(count)
+        except Exception:
+            self._at += 1
+            raise
         if columns is None:
             return None
         start, self._at = self._at, self._at + len(columns[0])

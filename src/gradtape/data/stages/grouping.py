@@ -55,7 +55,8 @@ class GroupByWindow(Stage):
 
     def window(self, elements: list[Any]) -> Any:
         """The dataset of elements that have one key."""
-        return self.wrap(Listed(elements, lambda: self.input.spec))
+        ragged = self.input.has_ragged_rows
+        return self.wrap(Listed(elements, lambda: self.input.spec, ragged_rows=ragged))
 
     def cardinality(self) -> int:
         return UNKNOWN

@@ -116,14 +116,21 @@ class One(Stage):
 class Listed(Stage):
     """Elements that are there: those of `window`, and what a group has gathered."""
 
-    def __init__(self, elements: list[Any], spec: Callable[[], Any]) -> None:
+    def __init__(
+        self, elements: list[Any], spec: Callable[[], Any], *, ragged_rows: bool = False
+    ) -> None:
         super().__init__()
         self._elements = elements
         self._spec = spec
+        self._ragged_rows = ragged_rows
 
     @cached_property
     def spec(self) -> Any:
         return self._spec()
+
+    @property
+    def has_ragged_rows(self) -> bool:
+        return self._ragged_rows
 
     def cardinality(self) -> int:
         return len(self._elements)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradtape.data.calling import UsersFunction, called
 from gradtape.data.peeking import peeked
-from gradtape.data.stage import INFINITE, UNKNOWN, Run, Stage, StageIterator, located
+from gradtape.data.stage import INFINITE, UNKNOWN, Run, Stage, StageIterator, located, raised_later
 from gradtape.data.stages.memory import Listed
 from gradtape.data.structure import leaves_of, map_leaves, packer
 from gradtape.data.threads import Prefetched
@@ -159,6 +159,13 @@ class Window(Stage):
         return _Windows(self, self.input.iterator(run))
 
 
+class _Failed:
+    """Stands in a window in place of an element that is an error."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 class _Windows(StageIterator):
     def __init__(self, stage: Window, source: StageIterator) -> None:
         super().__init__(source)
@@ -171,27 +178,39 @@ class _Windows(StageIterator):
         stage = self._stage
         reach = (stage.size - 1) * stage.stride + 1
         while not self._ended and (self._before or len(self._buffer) < reach):
+            element: Any
             try:
                 element = next(self.inputs[0])
             except StopIteration:
                 self._ended = True
                 break
+            except Exception as error:  # noqa: BLE001 - raised by the windows that it is in
+                element = _Failed(error)
             if self._before:
                 self._before -= 1
             else:
                 self._buffer.append(element)
+            del element  # an error would hold this frame
         held = self._buffer
         if not held or (stage.drop_remainder and len(held) < reach):
             self._buffer = []
             raise StopIteration
         self._buffer = held[stage.shift :]
         self._before = max(0, stage.shift - len(held))
-        return self._window(held[: reach : stage.stride])
+        chosen = held[: reach : stage.stride]
+        failed = [element.error for element in chosen if isinstance(element, _Failed)]
+        if failed:
+            del held, chosen, failed[1:]
+            raised_later(failed.pop())
+        return self._window(chosen)
 
     def _window(self, elements: Sequence[Any]) -> Any:
         columns = zip(*(leaves_of(element) for element in elements), strict=True)
+        ragged = self._stage.input.has_ragged_rows
         parts = [
-            self._stage.wrap(Listed(list(leaves), partial(self._spec_of_leaf, place)))
+            self._stage.wrap(
+                Listed(list(leaves), partial(self._spec_of_leaf, place), ragged_rows=ragged)
+            )
             for place, leaves in enumerate(columns)
         ]
         return packer(elements[0])(parts)

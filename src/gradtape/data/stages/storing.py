@@ -5,18 +5,29 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from gradtape import nest
+from gradtape.api.tensorflow.type_specs import SparseTensorSpec
 from gradtape.convert import as_tensor
+from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
 from gradtape.data.block_files import INDEX, Reader, Writer
 from gradtape.data.stage import Run, Stage, StageIterator
-from gradtape.data.structure import array_of, common_spec, leaves_of, packer, spec_of
+from gradtape.data.structure import (
+    array_of,
+    common_spec,
+    has_rows_of_ragged,
+    leaves_of,
+    packer,
+    spec_of,
+)
 from gradtape.errors import AlreadyExistsError
+from gradtape.ragged.spec import RaggedTensorSpec
+from gradtape.ragged.tensor import RaggedTensor
 
 
 def path_of(value: Any, argument: str) -> Path:
@@ -24,6 +35,43 @@ def path_of(value: Any, argument: str) -> Path:
     if isinstance(value, (str, os.PathLike)):
         return Path(value)
     return Path(os.fsdecode(as_tensor(value, argument=argument).array[()]))
+
+
+# A leaf as tensors
+
+
+def parts_of(leaf: Any) -> Sequence[Any]:
+    """The tensors that a leaf is made of: one, unless it is ragged or sparse."""
+    if isinstance(leaf, RaggedTensor):
+        return leaf.flat_values, *leaf.nested_row_splits
+    if isinstance(leaf, SparseTensor):
+        return leaf.indices, leaf.values, leaf.dense_shape
+    return (leaf,)
+
+
+def parts_in(spec: Any) -> int:
+    """How many tensors a leaf of a spec is made of."""
+    if isinstance(spec, RaggedTensorSpec):
+        return 1 + spec.ragged_rank
+    return 3 if isinstance(spec, SparseTensorSpec) else 1
+
+
+def leaf_from(parts: Iterator[Any], spec: Any) -> Any:
+    """A leaf made of the next of the tensors."""
+    first = next(parts)
+    if isinstance(spec, SparseTensorSpec):
+        return SparseTensor(first, next(parts), next(parts))
+    if not isinstance(spec, RaggedTensorSpec):
+        return first
+    splits = [next(parts) for _ in range(spec.ragged_rank)]
+    lengths = [None] * len(splits) if spec.shape.rank is None else spec.shape.as_list()[1:]
+    found: Any = first
+    for level in reversed(range(len(splits))):
+        found = RaggedTensor(found, splits[level], lengths[level])
+    return found
+
+
+# Stages
 
 
 class Loaded(Stage):
@@ -48,6 +96,10 @@ class Loaded(Stage):
     def cardinality(self) -> int:
         return self._reader.count
 
+    @property
+    def has_ragged_rows(self) -> bool:
+        return has_rows_of_ragged(self._spec)
+
     def iterator(self, run: Run) -> StageIterator:
         return _Read(self._reader, self._spec)
 
@@ -55,11 +107,13 @@ class Loaded(Stage):
 class _Read(StageIterator):
     def __init__(self, reader: Reader, spec: Any) -> None:
         super().__init__()
-        self._elements: Iterator[list[Any]] = reader.elements(len(nest.flatten(spec)))
+        self._leaves = nest.flatten(spec)
+        self._elements: Iterator[list[Any]] = reader.elements(sum(map(parts_in, self._leaves)))
         self._pack = packer(spec)
 
     def __next__(self) -> Any:
-        return self._pack([Tensor(array) for array in next(self._elements)])
+        parts = map(Tensor, next(self._elements))
+        return self._pack([leaf_from(parts, spec) for spec in self._leaves])
 
     def close(self) -> None:
         self._elements = iter(())
@@ -98,7 +152,9 @@ class _Writing:
         if spec != self.spec:
             self.spec = spec if self.spec is None else common_spec(self.spec, spec, "save")
         self._writer.add([
-            array_of(leaf, "save: a component") for leaf in leaves_of(element)
+            array_of(part, "save: a component")
+            for leaf in leaves_of(element)
+            for part in parts_of(leaf)
         ])  # fmt: skip
 
     def finish(self, spec: Any) -> None:

@@ -184,6 +184,7 @@ SAME_NAMES = {
     "gradtape.api.numpy.special": (1, "the functions of scipy.special by their names there"),
     "gradtape.api.numpy.ufunc": (1, "`where` is a keyword of ufuncs"),
     "gradtape.api.numpy.ufunc_methods": (1, "`where` is a keyword of ufuncs"),
+    "gradtape.engines.xla.direct": (3, "the functions of jax.numpy by their names there"),
     "gradtape.functions.replay": (1, "JAX's primitives by their names"),
     "gradtape.inspect.picture": (4, "what a page is told, by the names that its scripts use"),
 }

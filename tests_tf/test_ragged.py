@@ -381,6 +381,52 @@ CALLS = {
     ),
     "bincount all": lambda tf: tf.math.bincount(r(tf)),
     "bincount negative": lambda tf: tf.math.bincount(tf.ragged.constant([[-1]]), axis=-1),
+    "map_fn": lambda tf: tf.map_fn(tf.math.square, r(tf)),
+    "map_fn deep": lambda tf: tf.map_fn(tf.math.square, d(tf)),
+    "map_fn pairs": lambda tf: tf.map_fn(lambda x: x + 1, p(tf)),
+    "map_fn text": lambda tf: tf.map_fn(lambda x: tf.strings.join([x, "!"]), s(tf)),
+    "map_fn empty": lambda tf: tf.map_fn(tf.math.square, tf.ragged.constant([[1]])[:0]),
+    "map_fn sums": lambda tf: tf.map_fn(tf.reduce_sum, r(tf), fn_output_signature=tf.int32),
+    "map_fn dtype": lambda tf: tf.map_fn(tf.reduce_sum, r(tf), tf.int32),
+    "map_fn no sums": lambda tf: tf.map_fn(
+        tf.reduce_sum, r(tf)[:0], fn_output_signature=tf.TensorSpec([], tf.int32)
+    ),
+    "map_fn first axis": lambda tf: tf.map_fn(
+        lambda x: tf.reduce_sum(x, 1),
+        d(tf),
+        fn_output_signature=tf.RaggedTensorSpec([None], tf.int32),
+    ),
+    "map_fn ranges": lambda tf: tf.map_fn(
+        tf.range, tf.constant([2, 0, 3]), fn_output_signature=tf.RaggedTensorSpec([None], tf.int32)
+    ),
+    "map_fn int32 splits": lambda tf: tf.map_fn(
+        tf.range,
+        tf.constant([2, 0, 3]),
+        fn_output_signature=tf.RaggedTensorSpec([None], tf.int32, row_splits_dtype=tf.int32),
+    ),
+    "map_fn several axes": lambda tf: tf.map_fn(
+        lambda n: tf.ones([n, 2]),
+        tf.constant([2, 0]),
+        fn_output_signature=tf.RaggedTensorSpec([None, 2], tf.float32, ragged_rank=0),
+    ),
+    "map_fn no ranges": lambda tf: tf.map_fn(
+        tf.range,
+        tf.constant([], tf.int32),
+        fn_output_signature=tf.RaggedTensorSpec([None], tf.int32),
+    ),
+    "map_fn structure": lambda tf: tf.map_fn(
+        lambda x: {"twice": x[0] * 2, "sum": tf.reduce_sum(x[0]) + x[1]},
+        (r(tf), tf.range(len(ROWS))),
+        fn_output_signature={
+            "twice": tf.RaggedTensorSpec([None], tf.int32), "sum": tf.TensorSpec([], tf.int32)
+        },
+    ),
+    "map_fn lengths": lambda tf: tf.map_fn(
+        lambda x: x[0],
+        (r(tf), tf.range(9)),
+        fn_output_signature=tf.RaggedTensorSpec([None], tf.int32),
+    ),
+    "map_fn unequal": lambda tf: tf.map_fn(lambda x: x, r(tf), fn_output_signature=tf.int32),
     "matmul": lambda tf: tf.matmul(f(tf), [[1.0]]),
     "nest": lambda tf: tf.nest.flatten([r(tf), 1], expand_composites=True),
     "nest packed": lambda tf: tf.nest.pack_sequence_as(
@@ -430,6 +476,17 @@ DIFFERENTIATED = {
     "map": lambda tf, x: tf.ragged.map_flat_values(tf.exp, x / 4),
     "reverse": lambda tf, x: tf.reverse(x, [1])[:, :1] ** 2,
     "tile": lambda tf, x: tf.tile(x, [1, 2]) ** 2,
+    "map_fn": lambda tf, x: (
+        tf.map_fn(  # in a function, TensorFlow needs the signature
+            lambda row: row * tf.reduce_sum(row),
+            x,
+            fn_output_signature=tf.RaggedTensorSpec([None], tf.float32),
+        )
+        ** 2
+    ),
+    "map_fn of rows": lambda tf, x: tf.map_fn(
+        lambda row: tf.reduce_sum(row) ** 2, x, fn_output_signature=tf.float32
+    ),
     "merged": lambda tf, x: tf.expand_dims(x, 0).merge_dims(0, 1) ** 2,
 }
 

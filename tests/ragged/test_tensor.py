@@ -130,6 +130,37 @@ def test_a_variable_can_be_the_values():
     assert tape.gradient(y, v).numpy().tolist() == [2.0, 4.0, 6.0]
 
 
+SPEC = tf.RaggedTensorSpec([None], tf.float32)
+MAPPED = {
+    "rows": (lambda row: row * 2, None, [[2.0, 4.0], [], [6.0]]),
+    "longer rows": (lambda row: tf.concat([row, row], 0), SPEC, [[1, 2, 1, 2], [], [3, 3]]),
+    "scalars": (tf.reduce_sum, tf.float32, [3.0, 0.0, 3.0]),
+    "scalars without a signature": (tf.reduce_sum, None, [3.0, 0.0, 3.0]),
+    "rows of rows": (
+        lambda row: tf.RaggedTensor.from_row_limits(row, tf.stack([tf.size(row)] * 2)),
+        tf.RaggedTensorSpec([None, None], tf.float32),
+        [[[1, 2], []], [[], []], [[3], []]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+@pytest.mark.parametrize("decorate", [lambda f: f, tf.function], ids=["eager", "function"])
+def test_map_fn_over_rows(x, name, decorate):
+    fn, signature, expected = MAPPED[name]
+    mapped = decorate(lambda x: tf.map_fn(fn, x, fn_output_signature=signature))(x)
+    assert (mapped.to_list() if hasattr(mapped, "to_list") else mapped.numpy().tolist()) == expected
+
+
+def test_map_fn_refuses_what_is_no_row(x):
+    with pytest.raises(ValueError, match="gave a scalar"):
+        tf.map_fn(tf.reduce_sum, x, fn_output_signature=SPEC)
+    with pytest.raises(ValueError, match=r"same first dimension, got \[2, 3\]"):
+        tf.map_fn(lambda both: both[0], (x, tf.zeros([2])))
+    with pytest.raises(TypeError, match="fn must be callable"):
+        tf.map_fn(None, x)
+
+
 def test_second_derivatives(x):
     with tf.GradientTape() as outer:
         outer.watch(x)

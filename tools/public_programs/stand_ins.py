@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-_TRAIN, _TEST = 600, 200  # the batch sizes that programs choose go into these
+_TRAIN, _TEST = 800, 200  # the batch sizes that programs choose go into these, 32 too
 
 
 def _pictures(random, count, classes, size, channels):

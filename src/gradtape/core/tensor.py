@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gradtape.core.node import Node
 
 
-@published("Tensor")
+@published("Tensor", "numpy.ndarray")
 class Tensor(TensorValues):
     """An immutable array of one dtype that a `GradientTape` can follow.
 

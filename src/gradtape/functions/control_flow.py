@@ -17,6 +17,7 @@ import numpy as np
 from gradtape import nest
 from gradtape.convert import as_tensor
 from gradtape.core.batching import BatchedTensor
+from gradtape.core.composite import own_function
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
@@ -287,6 +288,10 @@ def map_fn(
     array([3., 7.], dtype=float32)
     """
     _require_callable("map_fn", fn=fn)
+    signature = dtype if fn_output_signature is None else fn_output_signature
+    other = own_function(map_fn, *nest.flatten(elems), *nest.flatten(signature))
+    if other is not None:
+        return other(fn, elems, fn_output_signature=signature)
     tensors, length = _elements(elems, "map_fn")
     if inside_a_program():
         return _traced().scan(

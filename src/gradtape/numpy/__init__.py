@@ -43,7 +43,6 @@ from numpy import (
     iterable,
     may_share_memory,
     nan,
-    ndarray,
     ndindex,
     newaxis,
     number,
@@ -413,6 +412,7 @@ from gradtape.api.numpy.statistics import average, corrcoef, cov, ptp, std, var
 from gradtape.api.numpy.vector_convolution import convolve, correlate
 from gradtape.api.numpy.windows import bartlett, blackman, hamming, hanning, kaiser
 from gradtape.api.tensorflow.dlpack import from_dlpack
+from gradtape.core.tensor import Tensor as ndarray
 from gradtape.numpy import fft, linalg, random
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there

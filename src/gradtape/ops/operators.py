@@ -214,10 +214,10 @@ def _masked(x: Tensor, mask: Any) -> Tensor:
 
 def _holds_arrays(key: Any) -> bool:
     """Whether an index array is in the key, or a number that is not known yet;
-    a list is one only beside other parts.
+    a list or a tuple is one only beside other parts.
     """
     if isinstance(key, tuple):
-        return any(isinstance(part, list) or _picks(part) for part in key)
+        return any(isinstance(part, (list, tuple)) or _picks(part) for part in key)
     return _picks(key)
 
 
@@ -231,7 +231,9 @@ def _parts_with_arrays(key: Any) -> tuple[Any, ...]:
     parts = key if isinstance(key, tuple) else (key,)
     return tuple(
         [
-            operand(part) if isinstance(part, list) or _picks(part) else _index_part(part)
+            operand(list(part) if isinstance(part, tuple) else part)
+            if isinstance(part, (list, tuple)) or _picks(part)
+            else _index_part(part)
             for part in parts
         ]
     )

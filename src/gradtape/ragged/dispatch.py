@@ -9,9 +9,10 @@ from typing import Any
 
 from gradtape.api.tensorflow import clipping, counting, creation, indexing, reductions, shaping
 from gradtape.api.tensorflow.nn import activations, dropout, embeddings
+from gradtape.functions import control_flow
 from gradtape.ragged import indexing as ragged_indexing
+from gradtape.ragged import mapping, structure
 from gradtape.ragged import reductions as ragged_reductions
-from gradtape.ragged import structure
 
 
 def _boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_mask") -> Any:
@@ -50,4 +51,5 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     creation.ones_like: structure.ones_like,
     creation.stop_gradient: structure.stop_gradient,
     creation.one_hot: structure.one_hot,
+    control_flow.map_fn: mapping.map_fn,
 }

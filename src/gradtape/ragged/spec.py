@@ -26,6 +26,8 @@ class RaggedTensorSpec(TypeSpec):
     """
 
     value_type = RaggedTensor
+    # What a function does that is told that its results are ragged.
+    __gradtape_instead_of__ = staticmethod(RaggedTensor.__gradtape_instead_of__)
 
     def __init__(
         self,

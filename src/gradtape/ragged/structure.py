@@ -98,13 +98,18 @@ def _ranks(values: Sequence[Any]) -> str:
     return ", ".join(str(rank_of(v)) for v in values)
 
 
+def one_after_another(values: Sequence[Any]) -> Any:
+    """`concat` along the first axis, of RaggedTensors or tensors of one rank."""
+    return _joined(values, 0)
+
+
 def _joined(values: Sequence[Any], place: int) -> Any:
     if len(values) == 1:
         return values[0]
     if not any(isinstance(v, RaggedTensor) for v in values):
         return shaping.concat(list(values), place)
     depth = max(v.ragged_rank for v in values if isinstance(v, RaggedTensor))
-    rows = _alike([_with_ragged_rank(v, depth) for v in values])
+    rows = _alike([with_ragged_rank(v, depth) for v in values])
     if place == 0:
         return _one_after_another(rows)
     if any(row.rows != rows[0].rows for row in rows):
@@ -121,13 +126,13 @@ def _joined(values: Sequence[Any], place: int) -> Any:
     return RaggedTensor(inner, first.row_splits, first._uniform_row_length)
 
 
-def _with_ragged_rank(x: Any, depth: int) -> Any:
+def with_ragged_rank(x: Any, depth: int) -> Any:
     """`x` with its first `depth` axes behind the rows partitioned."""
     if not depth:
         return x
     if not isinstance(x, RaggedTensor):
         return from_tensor(x, ragged_rank=min(depth, x.ndim - 1)) if x.ndim > 1 else x
-    inner = _with_ragged_rank(x.values, depth - 1) if depth > 1 else x.values
+    inner = with_ragged_rank(x.values, depth - 1) if depth > 1 else x.values
     return RaggedTensor(inner, x.row_splits, x._uniform_row_length)
 
 
@@ -274,7 +279,7 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
             f"boolean_mask: mask has rank {depth + 1}, which is more than that of data, "
             f"{rank_of(data)}."
         )
-    chosen, rows = _with_ragged_rank(mask, depth), _with_ragged_rank(data, depth)
+    chosen, rows = with_ragged_rank(mask, depth), with_ragged_rank(data, depth)
     return _masked(rows, chosen)
 
 

@@ -36,6 +36,9 @@ KEYS = {
     "lists": ([0, 1], [1, 2]),
     "lists at the end": (..., [0, 1], [1, 0]),
     "empty list": ([],),
+    "tuples": ((0, 1), (1, 2)),
+    "tuple and array": (1, (0, 0, 1), ROW % 4),
+    "mask that is a tuple": (slice(None), slice(None), (True, False, True, False, True)),
     "scalar array": (np.array(1), ROW),
     "unsigned": (ROW.astype(np.uint8) % 3,),
 }

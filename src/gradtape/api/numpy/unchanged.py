@@ -43,7 +43,6 @@ PUBLISHED = {
     "numpy.iterable": np.iterable,
     "numpy.may_share_memory": np.may_share_memory,
     "numpy.nan": np.nan,
-    "numpy.ndarray": np.ndarray,
     "numpy.ndindex": np.ndindex,
     "numpy.newaxis": np.newaxis,
     "numpy.number": np.number,

@@ -139,6 +139,10 @@ ELSEWHERE = {
         "functions/traced functions/switch functions/scan functions/loop",
         "XLA's branches and loops against those of eager code",
     ),
+    "functions/test_beside.py": (
+        "functions/ahead",
+        "random numbers drawn ahead show in calls that run while XLA compiles",
+    ),
     "functions/test_bodies.py": (
         "functions/structured",
         "every construct crossed with what its body may do",

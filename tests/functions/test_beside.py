@@ -2,6 +2,7 @@
 compiled program gives.
 """
 
+import functools
 import gc
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 import gradtape as tf
 from gradtape.core.settings import settings
-from gradtape.functions import beside, staging
+from gradtape.functions import ahead, beside, staging
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
@@ -44,6 +45,12 @@ def gate(monkeypatch):
     yield opened
     opened.set()
     beside._turns.wait()
+
+
+@pytest.fixture
+def draws_ahead(monkeypatch):
+    """Random numbers are drawn ahead in a small program too."""
+    monkeypatch.setattr(ahead, "_SHARE", 1.0)
 
 
 def program_of(f):
@@ -170,15 +177,123 @@ def looping():
     return f, [v]
 
 
-def random():
-    def f(x):
-        return x + tf.random.stateless_normal(tf.shape(x), seed=[1, 2])
+def counting():
+    n, m = tf.Variable(0, dtype=tf.int64), tf.Variable([250, 3], dtype=tf.uint8)
+    half, z = tf.Variable(tf.ones([2], tf.bfloat16)), tf.Variable([1.0 + 2.0j])
 
-    return tf.function(f), []
+    @tf.function
+    def f(x):
+        n.assign_add(2)
+        m.assign_sub([3, 4])
+        half.assign_add([0.1, 0.7])
+        z.assign_sub([1.0j])
+        return tf.cast(n, tf.float64) * tf.reduce_sum(tf.cast(x, tf.float64)), m * 2, half, z
+
+    return f, [n, m, half, z]
+
+
+def shared():
+    v, w = tf.Variable(tf.ones([3])), tf.Variable(tf.zeros([3]))
+
+    @tf.function
+    def f(x):
+        y = tf.reduce_sum(x, 0)
+        before = v.read_value()
+        v.assign(w)
+        w.assign(before + y)
+        return y, v, before, tf.identity(x), tf.reshape(x, [-1])
+
+    return f, [v, w]
+
+
+def drawing():
+    tf.random.set_seed(4)
+    generator = tf.random.Generator.from_seed(5)
+    inner = tf.function(lambda x: x + tf.random.normal([3]))
+
+    @tf.function
+    def f(x):
+        noise = tf.nn.dropout(inner(x) * inner(x), 0.5) + generator.normal([3])
+        whole = tf.random.uniform([4], 0, 100, tf.int32), tf.random.shuffle(tf.range(5))
+        return noise, whole, tf.random.stateless_uniform([2], tf.cast(x[0, :2] * 9.0, tf.int32))
+
+    return f, []
+
+
+def with_dropout():
+    layers = tf.keras.layers
+    model = tf.keras.Sequential(
+        [layers.Dense(3, kernel_initializer="ones"), layers.Dropout(0.5, seed=1)]
+    )
+    model.build([None, 3])
+    optimizer = tf.keras.optimizers.Adam(0.05)
+    optimizer.build(model.trainable_variables)
+
+    @tf.function
+    def f(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x, training=True) ** 2)
+        optimizer.apply(tape.gradient(loss, model.trainable_variables))
+        return loss
+
+    return f, [v.value for v in model.variables]
+
+
+def generated(seed):
+    """A program of random ops on two Variables, with a tape, an inner function and writes."""
+
+    def make():
+        rng = np.random.default_rng(seed)
+        dtype = [tf.float32, tf.float64][rng.integers(2)]
+        v, w = (tf.Variable(tf.cast(rng.uniform(0.3, 0.9, [3]), dtype)) for _ in range(2))
+        unary = [
+            tf.sin, tf.tanh, tf.nn.softplus, tf.cumsum, tf.sort, tf.identity, tf.stop_gradient,
+            tf.nn.softmax, lambda x: x[..., ::-1], lambda x: tf.where(x > 0.5, x, 0.1 * x),
+            lambda x: x - tf.reduce_mean(x, -1, keepdims=True), tf.exp, tf.nn.relu,
+        ]  # fmt: skip
+        binary = [
+            tf.add, tf.multiply, tf.maximum, lambda x, y: x / (1.0 + y * y),
+            lambda x, y: x + tf.gather(y, [2, 0, 1], axis=-1),
+            lambda x, y: tf.einsum("...i,...i->...", x, y)[..., None] * x,
+        ]  # fmt: skip
+        plan = [(rng.integers(4), rng.integers(100, size=4)) for _ in range(12)]
+
+        def body(x, *, writes):
+            values = [x, v, w]
+            for kind, (op, first, second, target) in plan:
+                a, b = values[first % len(values)], values[second % len(values)]
+                if kind < 2:
+                    values.append(tf.tanh(binary[op % len(binary)](a, b)))
+                elif kind == 2 or not writes:
+                    values.append(tf.tanh(unary[op % len(unary)](tf.convert_to_tensor(a))))
+                else:
+                    new = tf.reduce_mean(tf.reshape(tf.convert_to_tensor(a), [-1, 3]), 0)
+                    (v, w)[target % 2].assign(0.5 * new + 0.1)
+            return values
+
+        inner = tf.function(lambda x: body(x, writes=False)[-1])
+
+        @tf.function
+        def f(x):
+            x = tf.cast(x, dtype)
+            with tf.GradientTape(persistent=True) as tape:
+                tape.watch(x)
+                values = body(x, writes=True)
+                loss = tf.reduce_sum(inner(values[-1] + x))
+            step = tape.gradient(loss, [v, w, x], unconnected_gradients="zero")
+            v.assign_sub(0.01 * tf.tanh(step[0]))
+            w.assign_add(0.01 * tf.tanh(step[1]))
+            return loss, values[3:], step[2], v.read_value()
+
+        return f, [v, w]
+
+    make.__name__ = f"generated_{seed}"
+    return make
 
 
 PROGRAMS = [
-    plain, written, training, adam, second_order, custom, structures, calling, looping, random,
+    plain, written, training, adam, second_order, custom, structures, calling, looping, counting,
+    shared, drawing, with_dropout, *map(generated, range(4)),
 ]  # fmt: skip
 
 
@@ -192,7 +307,8 @@ def ran(make, before_call):
     found = []
     for step in range(6):
         before_call(step)
-        found.append(tf.nest.flatten(f(data(step))) + [v.numpy() for v in variables])
+        results = [r if r is None else r.numpy() for r in tf.nest.flatten(f(data(step)))]
+        found.append(results + [v.numpy() for v in variables])
     return found
 
 
@@ -208,11 +324,12 @@ def agree(found, expected):
 
 @pytest.mark.parametrize("ready", [1, 3, 6])
 @pytest.mark.parametrize("make", PROGRAMS)
+@pytest.mark.usefixtures("draws_ahead")
 def test_whenever_it_is_compiled_results_and_variables_are_the_same(make, ready, gate):
     found = ran(make, lambda step: finish(gate) if step == ready else None)
     settings.wait_for_compilation = True
     agree(found, ran(make, lambda step: None))
-    if make is random:
+    if make in (drawing, with_dropout):
         return  # eager code draws other numbers
     tf.config.run_functions_eagerly(True)
     try:
@@ -221,7 +338,11 @@ def test_whenever_it_is_compiled_results_and_variables_are_the_same(make, ready,
         tf.config.run_functions_eagerly(False)
 
 
-@pytest.mark.parametrize("make", [plain, written, training, adam, second_order, custom])
+@pytest.mark.parametrize(
+    "make",
+    [plain, written, training, adam, second_order, custom, counting, shared, drawing, with_dropout],
+)
+@pytest.mark.usefixtures("draws_ahead")
 def test_it_waits_on_numpy_and_runs_compiled_from_then_on(make, gate):
     f, _ = make()
     for step in range(3):
@@ -233,9 +354,106 @@ def test_it_waits_on_numpy_and_runs_compiled_from_then_on(make, gate):
         assert is_compiled(f)
 
 
-@pytest.mark.parametrize("make", [looping, random])
+def little_but_random():
+    return tf.function(lambda x: x + tf.random.normal([3])), []
+
+
+def draws_from_results():
+    def f(x):
+        for _ in range(20):
+            x = tf.tanh(x + 1.0)
+        return tf.random.stateless_normal([3], tf.cast(x[0, :2] * 100.0, tf.int32))
+
+    return tf.function(f), []
+
+
+@pytest.mark.parametrize("make", [looping, little_but_random, draws_from_results])
 def test_what_numpy_would_do_otherwise_is_compiled_at_once(make, gate):
     f, _ = make()
+    f(data())
+    assert is_compiled(f)
+
+
+def test_what_would_take_much_memory_on_numpy_waits():
+    def pairs(n):
+        f = tf.function(lambda x: tf.reduce_sum(tf.abs(x[:, None] - x[None])))
+        return f.get_concrete_function(tf.TensorSpec([n])).worth()
+
+    assert pairs(100).can_be_replayed()
+    assert pairs(100).memory < 2 * 10**5
+    assert not pairs(2**15).can_be_replayed()
+
+
+def test_numpy_keeps_only_what_is_still_needed(gate):
+    made, most = [], []
+
+    @tf.function
+    def f(x):
+        for _ in range(30):
+            x = tf.sin(x)
+        return x
+
+    f(data())
+    replay = program_of(f).program._replay
+
+    def counted(run, given):
+        (result,) = run(given)
+        made.append(weakref.ref(result))
+        most.append(sum(known() is not None for known in made))
+        return [result]
+
+    replay._steps = [s._replace(run=functools.partial(counted, s.run)) for s in replay._steps]
+    f(data())
+    assert len(most) == len(replay._steps) >= 30
+    assert max(most) <= 3
+
+
+def test_who_begins_to_wait_gets_what_is_compiled(gate):
+    first, second = plain()[0], plain()[0]
+    first(data())
+    second(data())  # waits for its turn, which it need not
+    tf.config.set_wait_for_compilation(True)
+    second(data())
+    assert is_compiled(second)
+    threading.Timer(0.1, gate.set).start()
+    first(data())
+    assert is_compiled(first)
+
+
+def test_a_handler_may_call_a_function_for_the_first_time_wherever_it_interrupts(gate):
+    f, _ = plain()
+    begin, inner = beside._turns.begin, []
+
+    def in_the_lock(compiling):
+        with beside._turns._lock:
+            if not inner:
+                inner.append(plain()[0])
+                inner[0](data())
+            begin(compiling)
+
+    beside._turns.begin = in_the_lock
+    try:
+        f(data())
+    finally:
+        del beside._turns.begin
+    finish(gate)
+    for g in (f, inner[0]):
+        g(data())
+        assert is_compiled(g)
+
+
+def test_a_thread_that_was_kept_from_starting_starts_in_the_next_call(monkeypatch):
+    f, _ = plain()
+
+    def interrupted(thread):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            f(data())
+    f(data())
+    beside._turns.wait()
     f(data())
     assert is_compiled(f)
 
@@ -435,9 +653,9 @@ def test_a_function_that_is_dropped_is_freed_and_compiles_nothing(gate, monkeypa
     gc.collect()
     assert gone() is None
     monkeypatch.setattr(jax.stages.Lowered, "compile", None)
-    assert compiling._part() is None
+    assert compiling._to_do[0]() is None
     compiling.compile()
-    assert compiling.is_done
+    assert compiling.is_done()
 
 
 def test_many_functions_share_one_thread(gate):

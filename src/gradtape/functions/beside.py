@@ -11,31 +11,53 @@ import os
 import threading
 import weakref
 from collections import deque
+from time import sleep
 
 from gradtape.functions.staging import Part
+
+_PAUSE = 1e-3  # seconds; a lock could not be waited for again in a signal handler
 
 
 class Compiling:
     """A program that is being compiled, or waits for its turn."""
 
     def __init__(self, part: Part) -> None:
-        self.is_done = False
-        self._part = weakref.ref(part)
+        self._is_done = False
+        # Whoever takes it out compiles it.
+        self._to_do = [weakref.ref(part)]
         try:
             _turns.begin(self)
         except RuntimeError:  # no thread can be started: the next call compiles it
-            self.is_done = True
+            self.wait()
+
+    def is_done(self) -> bool:
+        """Whether a call need not wait for it any more."""
+        if not self._is_done:
+            try:
+                _turns.work()  # a signal may have kept the thread from starting
+            except RuntimeError:
+                self.wait()
+        return self._is_done
 
     def compile(self) -> None:
-        """Lets XLA compile it, on this thread."""
+        """Lets XLA compile it, on this thread, unless that has been left to a call."""
         try:
-            part = self._part()
+            part = self._to_do.pop()()
             if part is not None and threading.main_thread().is_alive():
                 part.compile()
         except Exception:  # noqa: BLE001, S110 - the next call compiles it, and raises this there
             pass
         finally:
-            self.is_done = True
+            self._is_done = True
+
+    def wait(self) -> None:
+        """Returns when it is compiled; what has not begun is left to the caller."""
+        try:
+            self._to_do.pop()
+        except IndexError:
+            while not self._is_done:
+                sleep(_PAUSE)
+        self._is_done = True
 
 
 class _Turns:
@@ -45,14 +67,19 @@ class _Turns:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # signal handlers call functions too
         self._waiting: deque[Compiling] = deque()
         self._thread: threading.Thread | None = None
 
     def begin(self, compiling: Compiling) -> None:
+        self._waiting.append(compiling)
+        self.work()
+
+    def work(self) -> None:
+        """Sees to it that a thread is at work, if there is anything to do."""
         with self._lock:
-            self._waiting.append(compiling)
-            if self._thread is None:
+            thread = self._thread
+            if self._waiting and (thread is None or not thread.is_alive()):
                 # Not a daemon: XLA must not be at work while the process takes itself apart.
                 thread = threading.Thread(target=self._work, name="gradtape compiles")
                 thread.start()
@@ -62,7 +89,8 @@ class _Turns:
         while True:
             with self._lock:
                 if not self._waiting:
-                    self._thread = None
+                    if self._thread is threading.current_thread():
+                        self._thread = None
                     return
                 compiling = self._waiting.popleft()
             compiling.compile()

@@ -12,6 +12,7 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.endings import End, Written, at_output
+from gradtape.core.settings import settings
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
@@ -272,9 +273,13 @@ class ConcreteFunction(Described):
 
     def is_compiled(self) -> bool:
         """Whether XLA has compiled it beside; from then on it runs compiled."""
-        if self.compiling is None or not self.compiling.is_done:
-            return False
-        self.is_waiting, self.compiling = False, None
+        compiling = self.compiling
+        if compiling is not None:  # no other thread was faster
+            if settings.wait_for_compilation:
+                compiling.wait()
+            if not compiling.is_done():
+                return False
+            self.is_waiting, self.compiling = False, None
         return True
 
     def worth(self) -> Worth | None:

@@ -279,7 +279,7 @@ class Function:
         if not self.sizes.begin(arguments.key):
             return self._called_beside(arguments, concrete)
         worth = concrete.worth() if self._may_wait(arguments) else None
-        if worth is None or not worth.can_be_replayed():
+        if worth is None or not worth.can_be_replayed() or worth.draws_random_numbers():
             return NOT_RUN
         concrete.is_waiting = True
         return self.called_while_waiting(arguments)
@@ -294,9 +294,10 @@ class Function:
         if state.recorders or state.waits or xla_settings.preferred() is not None:
             return NOT_RUN
         worth = concrete.worth()
-        if worth is None or not worth.can_be_replayed() or worth.pays_in_call() < 2:
+        if worth is None or worth.pays_in_call() < 2 or not concrete.program.can_be_replayed():
             return NOT_RUN
-        concrete.compile_beside()
+        if concrete.compiling is None:  # no other thread was faster
+            concrete.compile_beside()
         return concrete.call_while_waiting(arguments)
 
     def _note_new_sizes(self, arguments: Arguments) -> None:

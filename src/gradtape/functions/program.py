@@ -156,6 +156,14 @@ class Program:
             self._worth = Worth.of(self._replay.staged.jaxpr)
         return self._worth
 
+    def can_be_replayed(self) -> bool:
+        """Whether its calls can run on NumPy one by one, with the results that it has compiled."""
+        worth = self.worth()
+        if not worth.can_be_replayed():
+            return False
+        assert self._replay is not None
+        return not worth.draws_random_numbers() or self._replay.draws_ahead()
+
     # Calling
 
     def call(

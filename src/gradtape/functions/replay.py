@@ -9,7 +9,7 @@ equations that JAX traced.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -18,11 +18,12 @@ import numpy as np
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
-from gradtape.core.xla.tensor import XlaTensor, tensor_of
+from gradtape.core.xla.tensor import result_tensor, tensor_of
 from gradtape.core.xla.trace import TracedCall
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.loading import load
+from gradtape.functions.ahead import Ahead
 from gradtape.functions.staging import Staged, is_literal
 
 Slot = int
@@ -87,6 +88,48 @@ class Replay:
         self._outputs = known.outputs
         self._steps = self._needed(known.steps)
 
+    @functools.cached_property
+    def _ahead(self) -> Ahead | None:
+        """What is computed before the calls, if any of them draws random numbers."""
+        made = [self._variables[place] for step in self._steps for place in step.results]
+        places = [place for step in self._steps for place in step.given] + self._outputs
+        needed = [self._variables[place] for place in places if isinstance(place, int)]
+        ahead = Ahead(self.staged, self._inputs, made, needed)
+        return ahead if ahead.drawn else None
+
+    def draws_ahead(self) -> bool:
+        """Whether what is to be computed before the calls is little."""
+        return self._ahead is None or self._ahead.is_small
+
+    @functools.cached_property
+    def _over(self) -> list[list[int]]:
+        """For each call, the ids of the variables that nothing needs after it."""
+        cuts = {id(self._variables[place]) for step in self._steps for place in step.results}
+        cuts.update(map(id, self._inputs))
+        between: dict[int, set[int]] = {}
+
+        def needs(place: Slot | Tensor) -> set[int]:
+            if not isinstance(place, int):
+                return set()
+            variable = self._variables[place]
+            if id(variable) in cuts:
+                return {id(variable)}
+            if id(variable) not in between:
+                numbers = self.staged.needed_for([variable], cuts)
+                read = set(map(id, self.staged.used_by(numbers)))
+                between[id(variable)] = read | self.staged.made_by(numbers)
+            return between[id(variable)]
+
+        kept: set[int] = set().union(*map(needs, self._outputs))
+        found = []
+        for step in reversed(self._steps):
+            met = {id(self._variables[place]) for place in step.results}.union(
+                *map(needs, step.given)
+            )
+            found.append(list(met - kept))
+            kept |= met
+        return found[::-1]
+
     def _needed(self, steps: Sequence[_ReplayedCall]) -> list[_ReplayedCall]:
         """The calls that outputs depend on, through other calls or through what was computed
         between them.
@@ -118,8 +161,14 @@ class Replay:
         }
         state = here.state
         before = state.where
+        drawn: Container[int] = ()
+        if state.waits and self._ahead is not None and self._ahead.is_small:
+            known.update(self._ahead.values(inputs))
+            drawn = self._ahead.drawn
         try:
-            for step in self._steps:
+            for step, over in zip(self._steps, self._over, strict=True):
+                if any(id(self._variables[place]) in drawn for place in step.results):
+                    continue
                 given = [self._value(place, known) for place in step.given]
                 state.where = step.where
                 results = step.run(given)
@@ -128,6 +177,9 @@ class Replay:
                         id(self._variables[place]),
                         result if isinstance(result, Tensor) else tensor_of(result),
                     )
+                del given, results  # memory is as large as what is still needed
+                for variable in over:
+                    known.pop(variable, None)
         finally:
             state.where = before
         return [self._value(place, known) for place in self._outputs]
@@ -141,14 +193,14 @@ class Replay:
         variable = self._variables[place]
         if id(variable) not in known:
             if is_literal(variable):
-                return tensor_of(np.asarray(variable.val, variable.aval.dtype)[()])
+                return _literal(variable)
             for number in self.staged.needed_for([variable], known):
                 read, made = self.staged.equation(number)
                 given = [
                     known[id(v)] if id(v) in known else tensor_of(self.staged.constant(v))
                     for v in read
                 ]
-                result = self._on_host(number, given)
+                result = self._on_host(number, dict(zip(map(id, read), given, strict=True)))
                 results = (
                     _evaluated(functools.partial(self.staged.evaluated, number), given)
                     if result is None
@@ -161,24 +213,36 @@ class Replay:
             else tensor_of(self.staged.constant(variable))
         )
 
-    def _on_host(self, number: int, given: Sequence[Tensor]) -> Tensor | None:
+    def _on_host(self, number: int, known: dict[int, Tensor]) -> Tensor | None:
         """What an equation defines, computed by NumPy, if it is simple enough and nothing is to be
-        compiled now.
+        compiled now; `known` are what it reads, by the ids of the variables.
         """
-        function = _ON_HOST.get(self.staged.jaxpr.eqns[number].primitive.name)
-        variables = self.staged.jaxpr.eqns[number].invars
-        if function is None or not here.state.waits or len(given) != len(variables):
+        equation = self.staged.jaxpr.eqns[number]
+        function = _ON_HOST.get(equation.primitive.name)
+        if function is None or not here.state.waits:
             return None
+        given = [_literal(v) if is_literal(v) else known[id(v)] for v in equation.invars]
         if any(isinstance(t, BatchedTensor) for t in given):
             return None
         arrays = [t.array for t in given]
-        if any(xla_engine.is_traced(a) or a.dtype.kind != "f" for a in arrays):
+        if not all(isinstance(a, (np.ndarray, np.generic)) and a.dtype != bool for a in arrays):
             return None
-        return tensor_of(function(*arrays))
+        return tensor_of(here.state.quietly(function, *arrays))
 
 
-_ON_HOST = {"add": np.add, "sub": np.subtract}
-"""The arithmetic of `assign_add` and `assign_sub`; each of XLA's ops would be compiled alone."""
+def _literal(variable: Any) -> Tensor:
+    return tensor_of(np.asarray(variable.val, variable.aval.dtype)[()])
+
+
+_ON_HOST: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "optimization_barrier": lambda array: array,
+    "copy": lambda array: array,
+}
+"""What is between calls in most programs, such as the arithmetic of `assign_add` and `assign_sub`;
+each of XLA's ops would be compiled alone.
+"""
 
 
 def _evaluated(function: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -187,7 +251,7 @@ def _evaluated(function: Callable[..., Sequence[Any]], tensors: Sequence[Tensor]
     if not levels:
         with xla_settings.wide():
             return [
-                XlaTensor(array)
+                result_tensor(array)
                 for array in function(*[xla_engine.to_xla(t.array) for t in tensors])
             ]
     level = max(levels, key=lambda found: found.depth)

@@ -18,9 +18,10 @@ _RUN_STEP = 1.5e-6  # of an op on NumPy, beyond what XLA takes for it
 _RUN_ELEMENT = 1.5e-10  # of a result that XLA would not have to write to memory
 
 _MOST = 1000  # calls
+_MOST_MEMORY = 1 << 30  # bytes at a time
 
 _NOT_REPLAYED = frozenset((
-    "while", "scan", "cond", "pure_callback", "io_callback", "random_wrap", "call_exported",
+    "while", "scan", "cond", "pure_callback", "io_callback", "call_exported",
 ))  # fmt: skip
 
 
@@ -31,6 +32,7 @@ class Worth(NamedTuple):
     steps: float  # when it runs
     elements: float  # of all results of these steps
     primitives: frozenset[str]
+    memory: int  # bytes of results that are needed at the same time, if XLA does not fuse them
 
     @classmethod
     def of(cls, jaxpr: Any) -> Worth:
@@ -51,7 +53,7 @@ class Worth(NamedTuple):
             if not inner:
                 steps += 1
                 elements += sum(math.prod(v.aval.shape) for v in equation.outvars)
-        return cls(equations, steps, elements, frozenset(primitives))
+        return cls(equations, steps, elements, frozenset(primitives), _memory(jaxpr))
 
     def pays_in_call(self) -> int:
         """In which call with the same sizes compiling pays, if those before it have run on NumPy:
@@ -68,10 +70,31 @@ class Worth(NamedTuple):
 
     def can_be_replayed(self) -> bool:
         """Whether it consists of ops alone: loops, branches and loaded programs would be compiled
-        one by one, what is done on the host would be done in another order, and random numbers
-        would be others.
+        one by one, and what is done on the host would be done in another order. And whether its
+        results fit into memory, where XLA may never have them.
         """
-        return not self.primitives & _NOT_REPLAYED
+        return not self.primitives & _NOT_REPLAYED and self.memory <= _MOST_MEMORY
+
+    def draws_random_numbers(self) -> bool:
+        return "random_wrap" in self.primitives
+
+
+def _memory(jaxpr: Any) -> int:
+    last: dict[int, int] = {}
+    for number, equation in enumerate(jaxpr.eqns):
+        last.update((id(v), number) for v in equation.invars)
+    last.update((id(v), len(jaxpr.eqns)) for v in jaxpr.outvars)
+    over: dict[int, int] = {}  # the bytes of what is last read by an equation
+    now = most = 0
+    for number, equation in enumerate(jaxpr.eqns):
+        for variable in equation.outvars:
+            bytes_of = math.prod(variable.aval.shape) * variable.aval.dtype.itemsize
+            end = last.get(id(variable), number)
+            over[end] = over.get(end, 0) + bytes_of
+            now += bytes_of
+        most = max(most, now)
+        now -= over.pop(number, 0)
+    return most
 
 
 def _times(name: str, params: dict[str, Any]) -> float:

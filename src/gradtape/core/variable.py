@@ -485,6 +485,7 @@ class Variable(SparseWrites, TensorOperators):
             "swap",
             "tell_recorders",
             "tensor",
+            "to_own",
             "write_at",
         )
 

@@ -1,6 +1,7 @@
 """What is said of names that are not there."""
 
 import importlib
+import importlib.util
 import subprocess
 import sys
 from functools import reduce
@@ -63,6 +64,7 @@ def test_what_is_not_there_is_not_there():
         ("from gradtape.math import sinn", "did you mean 'sin'?"),
         ("from gradtape import redcue_sum", "did you mean 'reduce_sum'?"),
         ("from gradtape import nonsense", "cannot import name 'nonsense'"),
+        ("import gradtape.nn.relu", "No module named 'gradtape.nn.relu'"),
         ("import gradtape.nonsense", "No module named 'gradtape.nonsense'"),
         ("from gradtape.train import SequenceExampl", "cannot import name"),
     ],
@@ -71,6 +73,13 @@ def test_an_import_says_the_same(statement, says):
     with pytest.raises(ImportError) as caught:
         exec(statement, {})
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["lite", "foo", "nn.rellu", "nn.relu", "math.sinn", "redcue_sum"])
+def test_a_program_may_ask_whether_a_module_is_there(name):
+    assert importlib.util.find_spec(f"gradtape.{name}") is None
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(f"gradtape.{name}")
 
 
 def test_a_name_that_is_found_needs_none_of_this():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
+from types import FrameType
 from typing import Any, NoReturn
 
 _PACKAGE = "gradtape"
@@ -32,11 +33,29 @@ class AbsentFinder:
     says = _PACKAGE
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        if name.startswith(f"{_PACKAGE}.") and not name.rpartition(".")[2].startswith("_"):
-            namespace, _, own = name.removeprefix(f"{_PACKAGE}.").rpartition(".")
+        parent, _, own = name.rpartition(".")
+        if f"{parent}.".startswith(f"{_PACKAGE}.") and not own.startswith("_"):
+            if own in dir(sys.modules.get(parent)) or is_only_asked(sys._getframe(1)):
+                return
+            namespace = parent.removeprefix(_PACKAGE).removeprefix(".")
             message = str(found_below(namespace, own))
             if ": " in message:  # with the `name` that is looked for, Python would leave it out
                 raise ModuleNotFoundError(message)
+
+
+def is_only_asked(frame: FrameType | None) -> bool:
+    """Whether a finder runs for `importlib.util.find_spec`, which answers None, not for an import.
+
+    Between the two are frames of the import system, and of the finders of `gradtape.compat`.
+    """
+    asked = False
+    while frame is not None:
+        place = frame.f_globals.get("__name__", "")
+        if not place.startswith(("importlib", "gradtape.compat.")):
+            break
+        asked = place == "importlib.util" and frame.f_code.co_name == "find_spec"
+        frame = frame.f_back
+    return asked
 
 
 def serve_absent() -> None:

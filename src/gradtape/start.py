@@ -26,6 +26,7 @@ choice.serve_choice()
 serve_absent()
 for _module in (dtypes, errors, nest):  # the lowest layer, which knows nothing of this
     vars(_module)["__getattr__"] = absent_from(_module.__name__)
+vars(experimental_dtypes)["__getattr__"] = absent_from("gradtape.dtypes.experimental")
 
 LOADED_WHEN_USED = (
     "array_api",
@@ -124,6 +125,8 @@ def __getattr__(name: str) -> object:
     """
     if name == "__version__":
         return import_module("gradtape.api.tensorflow.library").full_version()
+    if name == "enable_v2_behavior":  # of tf.compat.v2, which is gradtape itself
+        return import_module("gradtape.compat.v1").enable_v2_behavior
     if name in FOUND_WHEN_USED:
         found = getattr(import_module(FOUND_WHEN_USED[name]), name)
         vars(import_module("gradtape"))[name] = found  # the next use asks nobody

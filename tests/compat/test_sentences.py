@@ -33,6 +33,31 @@ def test_every_name_is_there_or_has_a_sentence(absent):
     assert [name for name in absent if sentences.sentence_for(name) is None] == []
 
 
+def test_errors_say_these_sentences(absent):
+    wrong = []
+    for name in absent:
+        with pytest.raises(AttributeError) as caught:
+            reduce(getattr, name.split("."), tf)
+        if not str(caught.value).startswith("gradtape has no tf."):
+            wrong.append((name, str(caught.value)))
+    assert wrong == []
+
+
+def test_what_both_versions_of_tensorflow_have_is_answered_alike():
+    general = sentences.rows()["compat.v1.*"]
+    of_both = {
+        name: sentences.sentence_for(name)
+        for name in tensorflow_names.all_names()
+        if not name.startswith("compat.")
+        and tensorflow_names.has(f"compat.v1.{name}")
+        and sentences.sentence_for(name) is not None
+    }
+    assert len(of_both) > 100
+    answers = {name: sentences.sentence_for(f"compat.v1.{name}") for name in of_both}
+    assert [name for name in answers if answers[name] == general] == []
+    assert answers["image.decode_webp"] == of_both["image.decode_webp"]
+
+
 def test_every_row_is_for_something_that_is_not_there(absent):
     rows = [row for row in sentences.rows() if row.rpartition(".")[2] not in OLDER | FOLDERS]
     assert [row for row in rows if not any(fnmatchcase(name, row) for name in absent)] == []

@@ -48,7 +48,8 @@ def test_its_version_can_be_asked_for():
     code += "assert v('tensorflow-cpu') == v('tensorflow') != v('numpy')\n"
     code += "assert metadata.metadata('tensorflow')['Name'] == 'tensorflow'\n"
     code += "assert util.find_spec('tensorflow') is not None\n"
-    code += "assert util.find_spec('tensorflow.nonsense') is None\n"
+    for absent in ("nonsense", "foo", "lite", "python.nonsense", "python.lite", "nn.relu"):
+        code += f"assert util.find_spec('tensorflow.{absent}') is None\n"
     code += "print('gradtape' in [d.metadata['Name'] for d in metadata.distributions()])"
     assert printed(code) == "True"
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import util
 from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
@@ -20,7 +19,6 @@ from gradtape.compat.tensorflow_imports import install
 
 _LAUNCHER = frozenset((
     __file__,
-    contextmanager.__code__.co_filename,
     os.path.join(os.path.dirname(os.path.dirname(__file__)), "__main__.py"),  # noqa: PTH118, PTH120
 ))  # fmt: skip
 
@@ -74,7 +72,7 @@ def run_text(source: str | bytes, given_as: str, arguments: list[str]) -> None:
 def run_module(name: str, arguments: list[str]) -> None:
     """Runs a module that can be imported, or the `__main__` of a package."""
     install()
-    with _without_launcher():
+    with _WithoutLauncher():
         spec = _spec_of(name)
     sys.argv = [spec.origin or name, *arguments]
     _run_spec(spec)
@@ -135,23 +133,22 @@ def _run(code: Callable[[], Any], **names: Any) -> None:
     main = ModuleType("__main__")
     vars(main).update(__builtins__=sys.modules["builtins"], __annotations__={}, **names)
     sys.modules["__main__"] = main
-    with _without_launcher():
+    with _WithoutLauncher():
         made = code()
         if not isinstance(made, CodeType):
             raise UsageError(f"{sys.argv[0]!r} has no Python code.")
         exec(made, vars(main))  # noqa: S102 - the user's program
 
 
-@contextmanager
-def _without_launcher() -> Iterator[None]:
+class _WithoutLauncher:
     """Python shows an error, and ends, as it does without this module, whose lines are left out."""
-    try:
-        yield
-    except (SystemExit, UsageError):
-        raise
-    except BaseException:
-        sys.excepthook = _showing_own_lines(sys.excepthook)
-        raise
+
+    def __enter__(self) -> None:
+        """Does nothing."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and not issubclass(kind, (SystemExit, UsageError)):
+            sys.excepthook = _showing_own_lines(sys.excepthook)
 
 
 def _showing_own_lines(shown: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,8 @@ from pathlib import Path
 from gradtape.compat import tensorflow_names
 
 _TABLE = Path(__file__).with_suffix(".txt")
+_OF_TENSORFLOW_1 = "compat.v1.*"
+"""The row of whatever TensorFlow 1 has and no other row is for."""
 
 
 @cache
@@ -33,9 +35,17 @@ def rows() -> dict[str, str]:
 def sentence_for(full: str) -> str | None:
     """What to use instead of a name; None if TensorFlow has no such name, or no row is for it.
 
-    Below a namespace that has a row, any name counts.
+    Below a namespace that has a row, any name counts. What TensorFlow 1 and 2 both have says the
+    same in both.
     """
     full = full.removeprefix("compat.v2.")
+    sentence = _of_its_own(full)
+    if sentence == rows()[_OF_TENSORFLOW_1]:
+        return _of_its_own(full.removeprefix("compat.v1.")) or sentence
+    return sentence
+
+
+def _of_its_own(full: str) -> str | None:
     found = rows()
     if full in found:
         return found[full]

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from gradtape.absent import is_only_asked
 from gradtape.api.tensorflow.library import full_version
 from gradtape.compat import private_modules
 from gradtape.compat.aliases import AliasFinder
@@ -47,6 +48,8 @@ class TensorFlowFinder(AliasFinder):
             return found and ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
         if name.startswith(private_modules.ROOT):
             if not private_modules.is_private_module(name):
+                if is_only_asked(sys._getframe(1)):
+                    return None
                 raise ModuleNotFoundError(
                     f"gradtape has no {name}: tensorflow.python is private to TensorFlow: import "
                     "public names, such as `from tensorflow import nest`."

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 
 import pytest
 
@@ -117,6 +118,12 @@ def test_what_is_no_notebook_is_named(tmp_path, text):
 def test_a_file_that_cannot_be_read(tmp_path):
     (found,) = codes(str(tmp_path / "nothing.py"))
     assert found.reason == "No such file or directory"
+
+
+def test_a_pipe_is_named_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.py")
+    (found,) = codes(str(tmp_path / "pipe.py"))
+    assert found.reason == "it is a pipe, a socket or a device"
 
 
 def test_an_older_encoding(tmp_path):

@@ -13,6 +13,7 @@ def test_v2_is_gradtape():
     import gradtape.compat.v2 as tf2
 
     assert tf2 is tf.compat.v2 is tf
+    assert tf2.enable_v2_behavior() is None
 
 
 @pytest.mark.parametrize(
@@ -78,6 +79,9 @@ def test_flags_and_app_are_those_of_absl(monkeypatch):
     from absl import flags
 
     assert v1.flags.FLAGS is flags.FLAGS
+    assert v1.app.flags.FLAGS is flags.FLAGS
+    with pytest.raises(AttributeError, match=r"no tf.compat.v1.flags|module .gradtape"):
+        _ = v1.flags.nonsense
     assert v1.flags.DEFINE_string is flags.DEFINE_string
     called = []
     monkeypatch.setattr("absl.app.run", lambda main, argv: called.append((main, argv)))

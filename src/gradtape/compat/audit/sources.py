@@ -58,6 +58,9 @@ def _below(folder: str) -> Iterator[str]:
 
 def codes(file: str) -> Iterator[Code | Unread]:
     """The code of one file."""
+    if Path(file).exists() and not Path(file).is_file():
+        yield Unread(file, "it is a pipe, a socket or a device")
+        return
     try:
         data = Path(file).read_bytes()
     except OSError as error:

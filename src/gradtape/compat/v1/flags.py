@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 from absl import app
 from absl import flags as _flags
 
+from gradtape.absent import found_below
+
 
 def run(main: Any = None, argv: list[str] | None = None) -> NoReturn:
     """Reads the flags and calls the program's `main`."""
@@ -16,4 +18,7 @@ def run(main: Any = None, argv: list[str] | None = None) -> NoReturn:
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(_flags, name)
+    try:
+        return getattr(_flags, name)
+    except AttributeError:
+        raise found_below("compat.v1.flags", name) from None

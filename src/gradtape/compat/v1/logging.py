@@ -6,6 +6,7 @@ import logging as _logging
 from collections import Counter
 from typing import Any
 
+from gradtape.absent import absent_from
 from gradtape.api.tensorflow.environment import get_logger
 
 DEBUG, INFO, WARN, ERROR, FATAL = (
@@ -89,3 +90,6 @@ def flush() -> None:
         for handler in logger.handlers:
             handler.flush()
         logger = logger.parent if logger.propagate else None
+
+
+__getattr__ = absent_from(__name__)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import gradtape as tf
+from gradtape.absent import absent_from
 
 
 class Reduction:
@@ -242,3 +243,6 @@ def sparse_softmax_cross_entropy(
     if len(weights.shape) == len(losses.shape) + 1:
         weights = tf.squeeze(weights, axis=-1)
     return compute_weighted_loss(losses, weights, reduction=reduction)
+
+
+__getattr__ = absent_from(__name__)

@@ -11,6 +11,7 @@ NotDifferentiable=no_gradient  OpError=errors.OpError  PaddingFIFOQueue=queue.Pa
 PriorityQueue=queue.PriorityQueue  QueueBase=queue.QueueBase
 RandomShuffleQueue=queue.RandomShuffleQueue  SparseFeature=io.SparseFeature
 VarLenFeature=io.VarLenFeature  accumulate_n=math.accumulate_n  angle=math.angle
+app.flags=compat.v1.flags
 assert_proper_iterable=debugging.assert_proper_iterable
 assert_same_float_dtype=debugging.assert_same_float_dtype  betainc=math.betainc  ceil=math.ceil
 check_numerics=debugging.check_numerics  cholesky=linalg.cholesky

@@ -14,6 +14,7 @@ import pytest
 
 import gradtape
 from keras_gradtape import hook
+from keras_gradtape.branches import with_branch
 
 SOURCES = str(Path(gradtape.__file__).parent.parent)
 
@@ -373,7 +374,7 @@ def test_a_choice_gets_a_branch_more():
         'if backend() == "tensorflow":\n    x = 1\nelif backend() == "jax":\n    from '
         "keras.src.backend.jax.layer import JaxLayer as Base\n"
     )
-    text = ast.unparse(hook.with_branch(source, "some.module"))
+    text = ast.unparse(with_branch(source, "some.module"))
     assert (
         "elif backend() == 'gradtape':\n    from keras.src.backend.gradtape.layer import "
         "BackendLayer as Base"
@@ -383,7 +384,7 @@ def test_a_choice_gets_a_branch_more():
 
 def test_a_module_without_a_choice_is_an_error():
     with pytest.raises(ImportError, match=r"cannot find where some\.module chooses a backend"):
-        hook.with_branch("x = 1", "some.module")
+        with_branch("x = 1", "some.module")
 
 
 def test_choices_in_functions_stay():
@@ -391,7 +392,7 @@ def test_choices_in_functions_stay():
         'if backend() == "jax":\n    x = 1\ndef f():\n    if backend() == "jax":\n      '
         "  return 2\n"
     )
-    assert ast.unparse(hook.with_branch(source, "some.module")).count("gradtape") == 1
+    assert ast.unparse(with_branch(source, "some.module")).count("gradtape") == 1
 
 
 def test_keras_can_change_to_this_backend_for_a_while():

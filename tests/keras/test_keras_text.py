@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from keras_gradtape import hook
+from keras_gradtape.changes import on_gradtape, taking_strings
 
 keras = tf.keras
 layers = keras.layers
@@ -160,13 +160,13 @@ from keras.src.utils import tf_utils
 def call():
     from keras.src.backend import tensorflow as tf_backend
 """
-    text = ast.unparse(hook.on_gradtape(source, "some.module"))
+    text = ast.unparse(on_gradtape(source, "some.module"))
     assert "from keras_gradtape.as_tensorflow import tf as tf" in text
     assert "from keras_gradtape.as_tensorflow import backend as tf_backend" in text
     assert "from keras.src.utils import tf_utils" in text
 
 
-@pytest.mark.parametrize("change", [hook.on_gradtape, hook.taking_strings])
+@pytest.mark.parametrize("change", [on_gradtape, taking_strings])
 def test_a_module_that_has_changed_is_refused(change):
     with pytest.raises(ImportError, match="this version of Keras is not supported"):
         change("x = 1", "some.module")

@@ -56,7 +56,7 @@ class _Loader(SourceFileLoader):
         tree = ast.parse(source)
         if self._ours and fullname.endswith("trainer_test"):
             # It chooses the base of its classes as Keras's own modules do.
-            from keras_gradtape.hook import with_branch
+            from keras_gradtape.branches import with_branch
 
             tree = with_branch(source, fullname)
         elif self._ours and fullname.endswith("feature_space_test"):

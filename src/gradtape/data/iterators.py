@@ -92,7 +92,7 @@ class Iterator:
             if self._interrupted:
                 self._go_back()
             if self._ended:
-                raise StopIteration
+                raise _end()
             try:
                 if state.recorders or state.op_by_op:
                     with init_scope():  # what a dataset computes is no part of a tape
@@ -102,7 +102,7 @@ class Iterator:
             except StopIteration:
                 self._ended = True
                 self._elements.close()
-                raise
+                raise _end()  # noqa: B904 - it has a cause of its own
             except KeyboardInterrupt:
                 self._interrupted = not self._ended
                 raise
@@ -131,7 +131,7 @@ class Iterator:
         try:
             return next(self)
         except StopIteration:
-            raise OutOfRangeError(None, None, "End of sequence: the dataset has no more.") from None
+            raise _out_of_range() from None
 
     def get_next_as_optional(self) -> Optional:
         """The next element as an Optional, which has no value at the end.
@@ -219,6 +219,17 @@ class _Saved:
             return None
         self._written = now
         return now
+
+
+def _out_of_range() -> OutOfRangeError:
+    return OutOfRangeError(None, None, "End of sequence: the dataset has no more.")
+
+
+def _end() -> StopIteration:
+    """The end for a loop. A compiled function that it leaves raises its cause, as in TensorFlow."""
+    found = StopIteration()
+    found.__cause__ = _out_of_range()
+    return found
 
 
 @published("data.NumpyIterator")

@@ -110,16 +110,22 @@ def failing_in_rows(n):
     return n
 
 
+def outcome(elements):
+    """The next element as numbers; None for an error."""
+    try:
+        return [int(leaf) for leaf in tf.nest.flatten(next(elements))]
+    except (ValueError, tf.errors.InvalidArgumentError):
+        return None
+
+
 def outcomes(dataset):
     """The elements as numbers, and None for each error."""
     found, elements = [], iter(dataset)
     while True:
         try:
-            found.append([int(leaf) for leaf in tf.nest.flatten(next(elements))])
+            found.append(outcome(elements))
         except StopIteration:
             return found
-        except (ValueError, tf.errors.InvalidArgumentError):
-            found.append(None)
 
 
 FAILING = {
@@ -155,6 +161,64 @@ def test_windows_do_not_close_over_an_error(kind, size, shift, stride):
         chosen = range(start, start + size * stride, stride)
         wanted.append(None if any(n % 3 == 1 for n in chosen) else [start])
     assert found == wanted
+
+
+AFTER = {
+    "elements": lambda ds: ds,
+    "shuffle": lambda ds: ds.shuffle(3, seed=1),
+    "filter": lambda ds: ds.filter(lambda n: n >= 0),
+    "batch": lambda ds: ds.batch(2).map(tf.reduce_sum),
+    "rebatch": lambda ds: ds.batch(2).rebatch(3).map(tf.reduce_sum),
+    "unbatch": lambda ds: ds.map(lambda n: tf.stack([n, n + 10])).unbatch(),
+    "window": lambda ds: ds.window(2, 1).flat_map(lambda window: window.batch(2)).unbatch(),
+    "interleave": lambda ds: ds.interleave(lambda n: D.range(n, n + 2), cycle_length=2),
+    "scan": lambda ds: ds.scan(np.int64(0), lambda state, n: (state + n, state + n)),
+    "repeat": lambda ds: ds.repeat(2),
+    "take": lambda ds: ds.skip(1).take(5),
+    "concatenate": lambda ds: ds.concatenate(ds),
+    "ignore": lambda ds: ds.ignore_errors(),
+}
+
+
+@pytest.mark.parametrize("after", AFTER)
+@pytest.mark.parametrize("kind", FAILING)
+def test_a_checkpoint_counts_the_errors_before_it(kind, after, tmp_path):
+    wanted = outcomes(AFTER[after](FAILING[kind]()))
+    assert None in wanted or after == "ignore"
+    for place in range(1, len(wanted)):
+        elements = iter(AFTER[after](FAILING[kind]()))
+        assert [outcome(elements) for _ in range(place)] == wanted[:place]
+        checkpoint = tf.train.Checkpoint(elements=elements)
+        path = checkpoint.save(tmp_path / f"{place}")
+        outcome(elements)
+        other = iter(AFTER[after](FAILING[kind]()))
+        for restored in (elements, other):
+            tf.train.Checkpoint(elements=restored).restore(path).assert_consumed()
+            assert [outcome(restored) for _ in wanted[place:]] == wanted[place:]
+            assert next(restored, None) is None
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("calls", [1, 3])
+def test_a_place_that_cannot_be_restored_now_is_restored_by_the_next_call(error, calls, tmp_path):
+    left = [100]
+
+    def kept(n):
+        left[0] -= 1
+        if not left[0]:
+            raise error
+        return n != 2
+
+    elements = iter(D.range(9).filter(kept))
+    assert [int(next(elements)) for _ in range(4)] == [0, 1, 3, 4]
+    checkpoint = tf.train.Checkpoint(elements=elements)
+    path = checkpoint.save(tmp_path / "place")
+    next(elements)
+    checkpoint.restore(path)
+    left[0] = calls
+    with pytest.raises(error):
+        next(elements)
+    assert [int(n) for n in elements] == [5, 6, 7, 8]
 
 
 @pytest.mark.parametrize("kind", FAILING)

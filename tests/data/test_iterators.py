@@ -85,6 +85,36 @@ def test_an_iterator_is_an_argument_of_a_function():
     assert [int(step(elements)) for _ in range(3)] == [0, 2, 4]
 
 
+@pytest.mark.parametrize("autograph", [True, False])
+@pytest.mark.parametrize("nested", [True, False])
+@pytest.mark.parametrize("take", [next, lambda elements: elements.get_next()])
+def test_the_end_within_a_function_is_an_out_of_range_error(take, nested, autograph):
+    total = tf.Variable(0, dtype=tf.int64)
+
+    @tf.function(autograph=autograph)
+    def step(elements):
+        total.assign_add(take(elements))
+        return total.read_value()
+
+    outer = tf.function(lambda elements: step(elements) + 0) if nested else step
+    elements = iter(tf.data.Dataset.range(3))
+    assert [int(outer(elements)) for _ in range(3)] == [0, 1, 3]
+    for _ in range(2):
+        with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+            outer(elements)
+    assert int(total) == 3
+
+
+def test_the_end_of_another_iterator_within_a_function_is_its_own():
+    @tf.function
+    def step(numbers):
+        next(iter(tf.data.Dataset.range(1)))
+        return next(numbers)
+
+    with pytest.raises(StopIteration):
+        step(iter([]))
+
+
 def test_break_and_conditions_in_a_loop():
     @tf.function
     def first_above(limit):

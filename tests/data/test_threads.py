@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.data import threads
 
 
 def ours():
@@ -199,6 +200,39 @@ def test_a_pipeline_goes_on_after_an_error(build):
     assert [str(error) for error in errors] == ["1 is wrong", "5 is wrong"]
     for number, error in zip((1, 5), errors, strict=True):
         assert f"in map of a tf.data.Dataset, at its element {number}." in error.__notes__[0]
+
+
+BLOCKED = {
+    "prefetch": lambda wait: tf.data.Dataset.range(9).map(wait).prefetch(2),
+    "map": lambda wait: tf.data.Dataset.range(9).map(wait, num_parallel_calls=3),
+    "both": lambda wait: tf.data.Dataset.range(9).map(wait, num_parallel_calls=3).prefetch(2),
+    "unordered": lambda wait: tf.data.Dataset.range(9).map(
+        wait, num_parallel_calls=3, deterministic=False
+    ),
+    "interleave": lambda wait: tf.data.Dataset.range(2).interleave(
+        lambda _: tf.data.Dataset.range(9).map(wait), cycle_length=2, num_parallel_calls=2
+    ),
+    "cache": lambda wait: tf.data.Dataset.range(9).map(wait, num_parallel_calls=3).cache(),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKED)
+def test_closing_does_not_wait_for_ever(name, monkeypatch):
+    monkeypatch.setattr(threads, "PATIENCE", 0.05)
+    going_on = threading.Event()
+
+    def wait(n):
+        if n == 4:
+            assert going_on.wait(60)
+        return slowly(n)
+
+    elements = iter(BLOCKED[name](wait))
+    assert int(next(elements)) == 0
+    int(next(elements))
+    elements.close()
+    assert not going_on.is_set()
+    assert next(elements, None) is None
+    going_on.set()
 
 
 def test_threads_end_after_an_error_that_ends_a_program():

@@ -58,6 +58,47 @@ def test_the_number_of_batches_is_known_or_found():
     assert len(seen) == 9
 
 
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+@pytest.mark.parametrize("how", [{"run_eagerly": True}, {}, {"metrics": ["mae"]}])
+def test_a_dataset_without_elements(how):
+    none, model = pairs().take(0).batch(8), linear(**how)
+    before = model.get_weights()
+    assert model.fit(none, epochs=2, verbose=0).history == {}
+    assert model.evaluate(none, verbose=0) == []
+    with pytest.raises(ValueError, match="predict: the data has no batches"):
+        model.predict(none, verbose=0)
+    np.testing.assert_equal(model.get_weights(), before)
+    assert len(model.fit(pairs().batch(8), epochs=2, verbose=0).history["loss"]) == 2
+
+
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+def test_a_generator_that_fails_leaves_a_model_that_goes_on():
+    def batches(fails_at):
+        for place in range(5):
+            if place == fails_at:
+                raise RuntimeError("broken here")
+            yield X[place * 4 : place * 4 + 4], Y[place * 4 : place * 4 + 4]
+
+    def dataset(fails_at):
+        specs = tf.TensorSpec([None, 3]), tf.TensorSpec([None, 1])
+        return tf.data.Dataset.from_generator(
+            batches, output_signature=specs, args=(fails_at,)
+        ).prefetch(2)
+
+    for fails_at in range(5):
+        one, two = linear(), linear()
+        with pytest.raises(RuntimeError, match="broken here"):
+            one.fit(dataset(fails_at), verbose=0)
+        if fails_at:
+            two.fit(dataset(-1).take(fails_at), verbose=0)
+        assert int(one.optimizer.iterations) == fails_at
+        one.fit(dataset(-1), verbose=0)
+        two.fit(dataset(-1), verbose=0)
+        for a, b in zip(one.get_weights(), two.get_weights(), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+    assert not [t for t in threading.enumerate() if t.name.startswith("gradtape-")]
+
+
 def test_steps_of_a_dataset_without_end():
     model = linear()
     seen = []

@@ -171,6 +171,27 @@ def test_second_derivatives(x):
     assert outer.gradient(g, x).to_list() == [[6.0, 12.0], [], [18.0]]
 
 
+@pytest.mark.parametrize("splits", [[[0]], [[0, 0, 0]], [[0], [0]], [[0, 2, 3], [0, 0, 0, 0]]])
+@pytest.mark.parametrize("inner", [(), (2,)])
+@pytest.mark.parametrize("size", [None, 0, 3])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_gradient_by_no_values_is_empty(splits, inner, size, compiled):
+    flat = tf.Variable(tf.zeros([0, *inner]))
+    shape = [None, size, *[None] * (len(splits) - 1 + len(inner))]
+
+    def dense():
+        x = tf.RaggedTensor.from_nested_row_splits(flat * 1.0, [np.array(s) for s in splits])
+        return x.to_tensor(default_value=-1.0, shape=shape)
+
+    with tf.GradientTape() as tape:
+        y = (tf.function(dense) if compiled else dense)()
+    assert np.all(y.numpy() == -1.0)
+    assert y.shape[1] == (
+        size if size is not None else 2 if len(splits[0]) == 3 and splits[1:] else 0
+    )
+    assert tape.gradient(y, flat).shape == [0, *inner]
+
+
 def test_gradients_in_a_structure(x):
     with tf.GradientTape() as tape:
         tape.watch(x)

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from gradtape.data.dataset import Dataset
 
 
+Place = tuple[int, int, list[int]]
+"""How many elements were given, after how many errors, and in which passes of the random stages."""
+
+
 def refuse_in_a_program(what: str) -> None:
     """A program cannot be compiled around a dataset: its elements are new at every call.
 
@@ -53,22 +57,27 @@ class Iterator:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._lock = threading.RLock()
-        self._place: _Place | None = None
-        self._begin(Run(), 0)
+        self._saved: _Saved | None = None
+        self._begin(Run(), 0, 0)
 
-    def _begin(self, run: Run, position: int) -> None:
-        """Begins anew, with the random numbers of a run, and goes on to a position."""
+    def _begin(self, run: Run, position: int, errors: int) -> None:
+        """Begins anew, with the random numbers of a run, and goes on to where so many elements were
+        given, after so many errors. These happen again on the way: only going through all elements
+        one by one shows which ones they cost. If it fails, the next call tries it again.
+        """
+        self._run, self._position, self._errors = run, position, errors
+        self._ended, self._interrupted = False, True
         with init_scope():
             for random in self._stage.random_stages():
                 run.begin(random)
-            self._run = run
-            self._position = 0
-            self._ended = self._interrupted = False
-            self._errors = 0
             self._elements: StageIterator = self._stage.iterator(run)
-            if position:
+            if errors:
+                for _ in range(position + errors):
+                    with suppress(Exception):
+                        next(self._elements)
+            elif position:
                 self._elements.skip(position)
-                self._position = position
+        self._interrupted = False
 
     def __iter__(self) -> AnyIterator[Any]:
         return self
@@ -78,12 +87,12 @@ class Iterator:
         if state.trace is not None:
             refuse_in_a_program("next(iterator)")
         with self._lock:
-            if self._place is not None:
+            if self._saved is not None:
                 self._go_where_restored()
             if self._interrupted:
                 self._go_back()
             if self._ended:
-                raise StopIteration
+                raise _end()
             try:
                 if state.recorders or state.op_by_op:
                     with init_scope():  # what a dataset computes is no part of a tape
@@ -93,7 +102,7 @@ class Iterator:
             except StopIteration:
                 self._ended = True
                 self._elements.close()
-                raise
+                raise _end()  # noqa: B904 - it has a cause of its own
             except KeyboardInterrupt:
                 self._interrupted = not self._ended
                 raise
@@ -109,19 +118,8 @@ class Iterator:
         It may have come between two stages, or between the features and their labels, so that what
         they hold fits together no longer.
         """
-        position, errors = self._position, self._errors
-        run = Run(dict(self._run.numbers))
-        try:
-            self._elements.close()
-            self._begin(run, 0 if errors else position)
-            for _ in range(position + errors if errors else 0):
-                with suppress(Exception), init_scope():
-                    next(self._elements)
-        except BaseException:
-            self._interrupted = True
-            raise
-        finally:
-            self._position, self._errors = position, errors
+        self._elements.close()
+        self._begin(Run(dict(self._run.numbers)), self._position, self._errors)
 
     def get_next(self) -> Any:
         """The next element; an `OutOfRangeError` if there is none.
@@ -133,7 +131,7 @@ class Iterator:
         try:
             return next(self)
         except StopIteration:
-            raise OutOfRangeError(None, None, "End of sequence: the dataset has no more.") from None
+            raise _out_of_range() from None
 
     def get_next_as_optional(self) -> Optional:
         """The next element as an Optional, which has no value at the end.
@@ -163,61 +161,75 @@ class Iterator:
     def __gradtape_children__(self) -> AnyIterator[tuple[str, Variable]]:
         """The Variables in which a checkpoint keeps the place, with the values of now."""
         with self._lock:
-            if self._place is None:
-                self._place = _Place(len(self._stage.random_stages()))
+            if self._saved is None:
+                self._saved = _Saved(len(self._stage.random_stages()))
             else:
                 self._go_where_restored()
-            self._place.write(self._position, self._numbers())
-        yield "position", self._place.position
-        yield "passes", self._place.passes
-
-    def _numbers(self) -> list[int]:
-        return [self._run.numbers[id(random)] for random in self._stage.random_stages()]
+            self._saved.write(*self.place)
+        yield "position", self._saved.position
+        yield "errors", self._saved.errors
+        yield "passes", self._saved.passes
 
     def _go_where_restored(self) -> None:
-        assert self._place is not None
-        restored = self._place.changed()
+        assert self._saved is not None
+        restored = self._saved.changed()
         if restored is not None:
-            self._go_to(*restored)
-
-    def _go_to(self, position: int, numbers: list[int]) -> None:
-        self._elements.close()
-        stages = self._stage.random_stages()
-        known = {id(random): n for random, n in zip(stages, numbers, strict=True)}
-        self._begin(Run(known), position)
+            self.place = restored
 
     @property
-    def place(self) -> tuple[int, list[int]]:
-        """How many elements have been given, and the passes of the random stages."""
+    def place(self) -> Place:
+        """How many elements have been given, after how many errors, and the passes of the random
+        stages.
+        """
         with self._lock:
-            return self._position, self._numbers()
+            numbers = self._run.numbers
+            passes = [numbers[id(random)] for random in self._stage.random_stages()]
+            return self._position, self._errors, passes
 
     @place.setter
-    def place(self, wanted: tuple[int, list[int]]) -> None:
+    def place(self, wanted: Place) -> None:
+        position, errors, passes = wanted
         with self._lock:
-            self._go_to(*wanted)
+            self._elements.close()
+            stages = self._stage.random_stages()
+            known = {id(random): n for random, n in zip(stages, passes, strict=True)}
+            self._begin(Run(known), position, errors)
 
 
-class _Place:
-    """How many elements have been taken, and in which passes of the random stages."""
+class _Saved:
+    """The place of an iterator in Variables, which a checkpoint saves and restores."""
 
     def __init__(self, passes: int) -> None:
         self.position = Variable(np.int64(0), trainable=False, name="position")
+        self.errors = Variable(np.int64(0), trainable=False, name="errors")
         self.passes = Variable(np.zeros(passes, np.int64), trainable=False, name="passes")
-        self._written = (0, [0] * passes)
+        self._written: Place = (0, 0, [0] * passes)
 
-    def write(self, position: int, passes: list[int]) -> None:
-        self._written = (position, passes)
+    def write(self, position: int, errors: int, passes: list[int]) -> None:
+        self._written = (position, errors, passes)
         self.position.assign(np.int64(position), read_value=False)
+        self.errors.assign(np.int64(errors), read_value=False)
         self.passes.assign(np.array(passes, np.int64), read_value=False)
 
-    def changed(self) -> tuple[int, list[int]] | None:
+    def changed(self) -> Place | None:
         """What a checkpoint has written; None if it has not."""
-        now = int(on_host(self.position.array)), on_host(self.passes.array).tolist()
+        position, errors = int(on_host(self.position.array)), int(on_host(self.errors.array))
+        now = position, errors, on_host(self.passes.array).tolist()
         if now == self._written:
             return None
         self._written = now
         return now
+
+
+def _out_of_range() -> OutOfRangeError:
+    return OutOfRangeError(None, None, "End of sequence: the dataset has no more.")
+
+
+def _end() -> StopIteration:
+    """The end for a loop. A compiled function that it leaves raises its cause, as in TensorFlow."""
+    found = StopIteration()
+    found.__cause__ = _out_of_range()
+    return found
 
 
 @published("data.NumpyIterator")

@@ -21,6 +21,9 @@ WORTH_A_THREAD = 0.0003
 """Seconds that an element must take before it is handed to another thread, where that is ours to
 decide: handing it over takes some tens of microseconds."""
 _TRIED = 3  # elements that are timed first
+PATIENCE = 10.0
+"""Seconds that closing an iterator waits for its threads: one that waits for ever in the user's
+code is left behind."""
 
 
 def cores() -> int:
@@ -142,7 +145,7 @@ class Prefetched(StageIterator):
             return
         self._ahead.close()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(10)  # one that waits for ever in the user's code is left behind
+            self._thread.join(PATIENCE)
 
     def __del__(self) -> None:
         ahead = getattr(self, "_ahead", None)  # a signal may come as one is made
@@ -218,9 +221,10 @@ class _Workers:
         self._tasks.put(None)
 
     def join(self) -> None:
+        end = perf_counter() + PATIENCE
         for thread in self._threads:
             if thread is not threading.current_thread():
-                thread.join()
+                thread.join(max(0.0, end - perf_counter()))
 
 
 def _work(call: Call, tasks: SimpleQueue[_Task | None], done: SimpleQueue[None]) -> None:

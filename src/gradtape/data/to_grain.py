@@ -52,11 +52,11 @@ def _classes(grain: Any) -> Any:
             return map_leaves(as_numpy, next(self._elements))
 
         def get_state(self) -> dict[str, Any]:
-            position, passes = self._elements.place
-            return {"position": position, "passes": passes}
+            position, errors, passes = self._elements.place
+            return {"position": position, "errors": errors, "passes": passes}
 
         def set_state(self, state: dict[str, Any]) -> None:
-            self._elements.place = state["position"], state["passes"]
+            self._elements.place = state["position"], state["errors"], state["passes"]
 
         def close(self) -> None:
             self._elements.close()

@@ -17,6 +17,7 @@ from gradtape.core.messages import log_warning
 from gradtape.core.thread import here
 from gradtape.core.unchanged import Unwritten
 from gradtape.core.xla.trace import NotTracedError
+from gradtape.errors import OutOfRangeError
 from gradtape.functions.autograph.marks import NeedsConversion, needing_conversion
 from gradtape.functions.reason import NotCompiled
 
@@ -78,6 +79,10 @@ def _run(function: Function, arguments: Arguments, why: str, call: Unwritten) ->
             result = nest.map_structure(function.output, run(*args, **kwargs))
         except NotTracedError as error:
             error.say_why(f"{function._name} runs op by op, because of {why}")
+            raise
+        except StopIteration as end:
+            if isinstance(end.__cause__, OutOfRangeError):  # of `next` of a dataset's iterator
+                raise end.__cause__ from None
             raise
         call.are_final = True
         return result

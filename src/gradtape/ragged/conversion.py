@@ -10,6 +10,7 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import as_int, known
 from gradtape.api.tensorflow.creation import cast, fill
 from gradtape.api.tensorflow.indexing import gather, where
+from gradtape.api.tensorflow.reductions import reduce_sum
 from gradtape.api.tensorflow.shaping import broadcast_to, concat, expand_dims, reshape, stack
 from gradtape.convert import as_tensor
 from gradtape.core.sparse_tensor import SparseTensor
@@ -171,6 +172,9 @@ def _padded(x: Any, default: Tensor, sizes: list[int | None]) -> Tensor:
     entry = tuple(values.array.shape[1:])
     if not values.array.shape[0] or not width or not x.rows:
         found = _filled((x.rows, width, *entry), default)
+        if values.dtype.is_trainable:  # a gradient by no values is empty, rather than None
+            nothing = gather(values, np.zeros(0, np.int64))
+            found = where(np.zeros(found.shape, bool), reduce_sum(nothing, axis=0), found)
     else:
         places = x.row_starts()[:, None] + Tensor(np.arange(width, dtype=x.row_splits.array.dtype))
         inside = places < x.row_limits()[:, None]

@@ -176,7 +176,7 @@ class Trainer(base_trainer.Trainer):
                     callbacks.on_train_batch_end(last, logs)
                 if self.stop_training:
                     break
-            epoch_logs = dict(self._get_metrics_result_or_logs(logs))
+            epoch_logs = self._results(logs)
             epoch_logs.update(validation.after(epoch, callbacks))
             callbacks.on_epoch_end(epoch, epoch_logs)
             if self.stop_training:
@@ -223,7 +223,7 @@ class Trainer(base_trainer.Trainer):
                 callbacks.on_test_batch_end(last, logs)
             if self.stop_evaluating:
                 break
-        logs = pythonify_logs(self._get_metrics_result_or_logs(logs))
+        logs = pythonify_logs(self._results(logs))
         callbacks.on_test_end(logs)
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
@@ -251,7 +251,16 @@ class Trainer(base_trainer.Trainer):
             if self.stop_predicting:
                 break
         callbacks.on_predict_end()
+        if not found:
+            raise ValueError("predict: the data has no batches.")
         return _joined(found, np.concatenate)
+
+    def _results(self, logs: Logs) -> Logs:
+        """The metrics after some batches: none, as on TensorFlow, if there was never a batch."""
+        metrics = self._compile_metrics
+        if not logs and metrics is not None and not metrics.built:
+            return {}
+        return dict(self._get_metrics_result_or_logs(logs))
 
     def _batches(
         self,

@@ -69,6 +69,8 @@ def interrupts():
     signal.signal(signal.SIGALRM, before)
 
 
+# Python ignores an exception in the callback of a weak reference, where a signal may arrive too.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", PIPELINES)
 def test_ctrl_c_at_any_time_costs_nothing_and_leaves_pairs_together(name, interrupts):
     choose = random.Random(name)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradtape.api.tensorflow.checkpoint.keras_attributes import graph_with_attributes
 from gradtape.api.tensorflow.checkpoint.layout import GraphNode
 from gradtape.api.tensorflow.checkpoint.object_graph import (
     children,
-    graph_of,
     is_followed,
     variable_of,
 )
@@ -160,7 +160,7 @@ class Checkpoint:
         have already.
         """
         _refuse_in_a_program(method)
-        nodes, leaves = graph_of(self)
+        nodes, leaves = graph_with_attributes(self)
         with (
             writing.lock
         ):  # a compiled function in another thread is seen as a whole, before or after

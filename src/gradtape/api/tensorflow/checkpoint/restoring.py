@@ -16,6 +16,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.checkpoint.bundle.attributes import by_attribute
 from gradtape.api.tensorflow.checkpoint.bundle.graph import by_path
+from gradtape.api.tensorflow.checkpoint.keras_attributes import ATTRIBUTES, keras_part
 from gradtape.api.tensorflow.checkpoint.object_graph import (
     children,
     graph_of,
@@ -102,10 +103,18 @@ class Restoration:
                     queue.append((found, at))
             below = {n: c for n, c in children(thing).items() if identity(c) not in seen}
             in_file = self._below(number, keras_paths(below), {at for _, at in queue})
+            if keras_part(thing) is None:
+                in_file = self._attributes(number) | in_file
             for name, saved in matched_names(below, list(in_file)).items():
                 if identity(below[name]) not in seen:
                     seen.add(identity(below[name]))
                     queue.append((below[name], in_file[saved]))
+            taken = {at for _, at in queue}
+            for found, at in self._left_over(thing, number, seen):
+                if at not in taken:
+                    seen.add(identity(found))
+                    taken.add(at)
+                    queue.append((found, at))
         return places, holders
 
     def _by_attribute(self, thing: Any, number: int) -> list[tuple[Any, int]]:
@@ -116,6 +125,30 @@ class Restoration:
         if not self._full_names or not is_keras_like(held):
             return []
         return list(by_attribute(self._nodes, number, held))
+
+    def _left_over(self, thing: Any, number: int, seen: set[int]) -> list[tuple[Any, int]]:
+        """The variables of a Keras object that no path in a file of gradtape's has led to, and
+        that attributes lead to values of their shapes.
+        """
+        held = None if self._full_names else keras_part(thing)
+        if held is None:
+            return []
+        left = {identity(v): variable_of(v) for v in children(held).values()}
+        at = self._nodes[number].children.get(ATTRIBUTES, number)
+        return [
+            (found, place)
+            for found, place in by_attribute(self._nodes, at, held)
+            if identity(found) not in seen
+            and (variable := left.get(identity(found))) is not None
+            and (array := self._arrays.get(self._nodes[place].tensor or "")) is not None
+            and variable.shape.is_compatible_with(array.shape)
+            and variable.dtype.numpy == array.dtype
+        ]
+
+    def _attributes(self, number: int) -> dict[str, int]:
+        """The objects of the file that were attributes of a Keras object, by name."""
+        at = self._nodes[number].children.get(ATTRIBUTES)
+        return {} if at is None else self._nodes[at].children
 
     def _below(self, number: int, paths: list[str], taken: set[int]) -> dict[str, int]:
         """The objects below one in the file, by name; where the program has Keras's variables
@@ -168,7 +201,7 @@ class Restoration:
 
     def attached(self, number: int, name: str, value: Any) -> None:
         """Gives the values that wait for a new attribute of the object at a node."""
-        child = self._nodes[number].children.get(name)
+        child = (self._attributes(number) | self._nodes[number].children).get(name)
         if child is None or not is_followed(value):
             return
         if any(key in self._arrays for key in self._keys_below(child)):

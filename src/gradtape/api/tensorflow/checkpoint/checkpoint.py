@@ -97,7 +97,7 @@ class Checkpoint:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._waiting is not None and name not in _OWN:
-            self._waiting(name, value)
+            value = self._waiting(name, value)
         object.__setattr__(self, name, value)
 
     def __gradtape_children__(self) -> Iterator[tuple[str, Any]]:

@@ -105,3 +105,27 @@ def test_a_folder_of_a_manager(tmp_path, latest):
     ours = gradtape.train.Checkpoint(step=gradtape.Variable(0))
     ours.restore(gradtape.train.latest_checkpoint(tmp_path / "a b")).assert_consumed()
     assert int(ours.step) == (3 if latest else 2)
+
+
+@pytest.mark.parametrize("writer", [tensorflow, gradtape], ids=["theirs", "ours"])
+def test_entries_that_come_after_restore(tmp_path, writer):
+    values = [writer.Variable(1.0), writer.Variable(2.0), writer.Variable(3.0)]
+    part = writer.train.Checkpoint(bias=values[0])
+    path = writer.train.Checkpoint(
+        net=writer.train.Checkpoint(l1=part), listed=values[1:], mapped={"one": values[0]}
+    ).save(str(tmp_path / "ckpt"))
+
+    def restored(tf):
+        root = tf.train.Checkpoint()
+        root.restore(path)
+        root.listed, root.mapped, root.net = [], {}, tf.train.Checkpoint()
+        late = [tf.Variable(0.0) for _ in range(4)]
+        root.listed.append(late[0])
+        root.listed.extend([late[1]])
+        root.mapped["one"] = late[2]
+        root.net.l1 = tf.train.Checkpoint(bias=late[3])
+        return [float(v) for v in late]
+
+    assert restored(gradtape)[:3] == [2.0, 3.0, 1.0]
+    if writer is tensorflow:
+        assert restored(gradtape) == restored(tensorflow)

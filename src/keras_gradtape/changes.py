@@ -146,9 +146,10 @@ _IN_PLACE_OF = {"keras.src.utils.module_utils": "tf", "keras.src.backend": "back
 """What `keras_gradtape.as_tensorflow` has in place of a `tensorflow` from these modules."""
 
 
-class _TakingStrings(SourceFileLoader):
+class _Cutting(SourceFileLoader):
     """Compiles the module that cuts arrays into batches so that arrays of strings are no error: it
-    asks whether they are floats, of which Keras knows only numbers.
+    asks whether they are floats, of which Keras knows only numbers. And has it cut gradtape's
+    SparseTensors.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -156,6 +157,16 @@ class _TakingStrings(SourceFileLoader):
         return compile(
             taking_strings(self.get_data(path), fullname), path, "exec", dont_inherit=True
         )
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        if module.backend.backend() == BACKEND:
+            for name in ("Sliceable", "can_slice_array", "convert_to_sliceable"):
+                _needed(module, name)
+            own = import_module(f"{_HERE}.slicing")
+            can_slice_array, convert_to_sliceable = own.with_sparse(module)
+            module.can_slice_array = can_slice_array  # type: ignore[attr-defined]
+            module.convert_to_sliceable = convert_to_sliceable  # type: ignore[attr-defined]
 
 
 def taking_strings(source: str | bytes, module: str) -> ast.Module:
@@ -251,7 +262,7 @@ class _Refusing(SourceFileLoader):
 
 LOADERS: dict[str, type[SourceFileLoader]] = {
     "keras.src.backend.common.dtypes": _Wide,
-    "keras.src.trainers.data_adapters.array_slicing": _TakingStrings,
+    "keras.src.trainers.data_adapters.array_slicing": _Cutting,
     "keras.src.callbacks.tensorboard": _WithSummaries,
     "keras.src.utils.backend_utils": _InGraphs,
     "keras.src.utils.numerical_utils": _Encoding,

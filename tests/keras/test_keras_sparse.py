@@ -148,3 +148,58 @@ def test_layers_take_sparse_tensors():
     dense = keras.layers.Dense(2)
     np.testing.assert_allclose(dense(sparse(DENSE)), dense(DENSE), rtol=1e-5)
     check(keras.layers.Add()([sparse(DENSE), sparse(OTHER)]), DENSE + OTHER, tf.SparseTensor)
+
+
+# Batches
+
+
+def a_model(seed=0):
+    keras.utils.set_random_seed(seed)
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    model.compile("sgd", "mse")
+    return model
+
+
+MANY = np.where(np.random.default_rng(0).random((11, 4)) < 0.4, 1.5, 0).astype("float32")
+MANY[[0, 5, -1]] = 0.0  # rows without a value, at the ends too
+TARGETS = np.arange(33, dtype="float32").reshape(11, 3)
+USES = {
+    "predict": lambda model, x, y: model.predict(x, batch_size=4, verbose=0),
+    "evaluate": lambda model, x, y: model.evaluate(x, y, batch_size=4, verbose=0),
+    "fit": lambda model, x, y: model.fit(
+        x, y, batch_size=4, epochs=2, shuffle=False, verbose=0
+    ).history["loss"],
+    "shuffled": lambda model, x, y: model.fit(x, y, batch_size=4, verbose=0).history["loss"],
+    "shuffled in batches": lambda model, x, y: model.fit(
+        x, y, batch_size=4, shuffle="batch", verbose=0
+    ).history["loss"],
+    "with validation": lambda model, x, y: model.fit(
+        x, y, batch_size=4, validation_split=0.3, verbose=0
+    ).history["val_loss"],
+    "with validation data": lambda model, x, y: model.fit(
+        x, y, validation_data=(x, y), verbose=0
+    ).history["val_loss"],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_sparse_data_train_and_predict_as_dense(use, dtype):
+    dense = MANY.astype(dtype)
+    expected = use(a_model(), dense, TARGETS)
+    np.testing.assert_allclose(use(a_model(), sparse(dense), TARGETS), expected, rtol=1e-6)
+    found = use(a_model(), sparse(dense), sparse(TARGETS))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_values_of_sparse_data_in_any_order():
+    x = sparse(MANY)
+    order = np.random.default_rng(1).permutation(len(x.values))
+    mixed = tf.SparseTensor(x.indices.numpy()[order], x.values.numpy()[order], x.dense_shape)
+    predict = USES["predict"]
+    np.testing.assert_array_equal(predict(a_model(), mixed, None), predict(a_model(), MANY, None))
+
+
+def test_sparse_data_of_other_lengths_are_refused():
+    with pytest.raises(ValueError, match="cardinality"):
+        a_model().fit(sparse(MANY), TARGETS[:-1], verbose=0)

@@ -40,11 +40,11 @@ class Module:
         self._name = name
 
     # A checkpoint that has a value for an attribute which is yet to come hears of new ones here.
-    _waiting: Callable[[str, Any], None] | None = None
+    _waiting: Callable[[str, Any], Any] | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._waiting is not None:
-            self._waiting(name, value)
+            value = self._waiting(name, value)
         object.__setattr__(self, name, value)
 
     @property

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradtape.api.tensorflow.checkpoint.keras_attributes import graph_with_attributes
 from gradtape.api.tensorflow.checkpoint.layout import GraphNode
 from gradtape.api.tensorflow.checkpoint.object_graph import (
     children,
-    graph_of,
     is_followed,
     variable_of,
 )
@@ -97,7 +97,7 @@ class Checkpoint:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._waiting is not None and name not in _OWN:
-            self._waiting(name, value)
+            value = self._waiting(name, value)
         object.__setattr__(self, name, value)
 
     def __gradtape_children__(self) -> Iterator[tuple[str, Any]]:
@@ -160,7 +160,7 @@ class Checkpoint:
         have already.
         """
         _refuse_in_a_program(method)
-        nodes, leaves = graph_of(self)
+        nodes, leaves = graph_with_attributes(self)
         with (
             writing.lock
         ):  # a compiled function in another thread is seen as a whole, before or after

@@ -170,9 +170,9 @@ def _alike(names: Sequence[str]) -> dict[str, list[str]]:
     return groups
 
 
-def graph_of(root: Any) -> tuple[list[GraphNode], dict[str, Any]]:
-    """Every object below `root`, the nearest first, each once; and those with a value,
-    by a key that is the path to it.
+def graph_of(root: Any) -> tuple[list[GraphNode], dict[str, Any], list[Any]]:
+    """Every object below `root`, the nearest first, each once; those with a value, by a key that
+    is the path to it; and the things that the objects are.
     """
     nodes: list[GraphNode] = []
     leaves: dict[str, Any] = {}
@@ -190,7 +190,7 @@ def graph_of(root: Any) -> tuple[list[GraphNode], dict[str, Any]]:
             key = _unused(path or "root", leaves)
             leaves[key] = thing
         nodes.append(GraphNode(below, key))
-    return nodes, leaves
+    return nodes, leaves, things
 
 
 def _unused(key: str, taken: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ either all Variables have their new values or all have their old ones.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.checkpoint.bundle.attributes import by_attribute
 from gradtape.api.tensorflow.checkpoint.bundle.graph import by_path
+from gradtape.api.tensorflow.checkpoint.growing import GrowingDict, GrowingList, growing
+from gradtape.api.tensorflow.checkpoint.keras_attributes import ATTRIBUTES, keras_part
 from gradtape.api.tensorflow.checkpoint.object_graph import (
     children,
     graph_of,
@@ -55,6 +58,7 @@ class Restoration:
         self._used: set[str] = set()
         # By identity, and kept alive so that no other object gets the same.
         self._restored: dict[int, Any] = {}
+        self._grown: dict[int, tuple[Any, Any]] = {}
         self._give(root, 0)
 
     def _give(self, thing: Any, number: int) -> None:
@@ -71,9 +75,14 @@ class Restoration:
         self._used.update(key for _, key in places)
         self._arrays = {key: array for key, array in self._arrays.items() if key not in self._used}
         for holder, at in holders:
+            waiting = Waiting(self, at) if self._some_wait_below(at) else None
+            if isinstance(holder, (GrowingList, GrowingDict)):
+                holder.waiting = waiting
+                continue
             vars(holder).pop("_waiting", None)
-            if self._arrays and any(key in self._arrays for key in self._keys_below(at)):
-                object.__setattr__(holder, "_waiting", Waiting(self, at))
+            if waiting is not None:
+                object.__setattr__(holder, "_waiting", waiting)
+                self._exchange(vars(holder), self._names(at))
 
     def _follow(
         self, thing: Any, number: int
@@ -94,7 +103,9 @@ class Restoration:
                 ):
                     places.append((thing, node.tensor))
                 continue
-            if isinstance(thing, Module) or hasattr(type(thing), "__gradtape_children__"):
+            if isinstance(thing, (Module, GrowingList, GrowingDict)) or hasattr(
+                type(thing), "__gradtape_children__"
+            ):
                 holders.append((thing, number))
             for found, at in self._by_attribute(thing, number):
                 if identity(found) not in seen:
@@ -102,10 +113,18 @@ class Restoration:
                     queue.append((found, at))
             below = {n: c for n, c in children(thing).items() if identity(c) not in seen}
             in_file = self._below(number, keras_paths(below), {at for _, at in queue})
+            if keras_part(thing) is None:
+                in_file = self._attributes(number) | in_file
             for name, saved in matched_names(below, list(in_file)).items():
                 if identity(below[name]) not in seen:
                     seen.add(identity(below[name]))
                     queue.append((below[name], in_file[saved]))
+            taken = {at for _, at in queue}
+            for found, at in self._left_over(thing, number, seen):
+                if at not in taken:
+                    seen.add(identity(found))
+                    taken.add(at)
+                    queue.append((found, at))
         return places, holders
 
     def _by_attribute(self, thing: Any, number: int) -> list[tuple[Any, int]]:
@@ -116,6 +135,30 @@ class Restoration:
         if not self._full_names or not is_keras_like(held):
             return []
         return list(by_attribute(self._nodes, number, held))
+
+    def _left_over(self, thing: Any, number: int, seen: set[int]) -> list[tuple[Any, int]]:
+        """The variables of a Keras object that no path in a file of gradtape's has led to, and
+        that attributes lead to values of their shapes.
+        """
+        held = None if self._full_names else keras_part(thing)
+        if held is None:
+            return []
+        left = {identity(v): variable_of(v) for v in children(held).values()}
+        at = self._nodes[number].children.get(ATTRIBUTES, number)
+        return [
+            (found, place)
+            for found, place in by_attribute(self._nodes, at, held)
+            if identity(found) not in seen
+            and (variable := left.get(identity(found))) is not None
+            and (array := self._arrays.get(self._nodes[place].tensor or "")) is not None
+            and variable.shape.is_compatible_with(array.shape)
+            and variable.dtype.numpy == array.dtype
+        ]
+
+    def _attributes(self, number: int) -> dict[str, int]:
+        """The objects of the file that were attributes of a Keras object, by name."""
+        at = self._nodes[number].children.get(ATTRIBUTES)
+        return {} if at is None else self._nodes[at].children
 
     def _below(self, number: int, paths: list[str], taken: set[int]) -> dict[str, int]:
         """The objects below one in the file, by name; where the program has Keras's variables
@@ -166,13 +209,47 @@ class Restoration:
             seen |= new
             stack.extend(new)
 
-    def attached(self, number: int, name: str, value: Any) -> None:
-        """Gives the values that wait for a new attribute of the object at a node."""
-        child = self._nodes[number].children.get(name)
-        if child is None or not is_followed(value):
-            return
-        if any(key in self._arrays for key in self._keys_below(child)):
-            self._give(value, child)
+    def _some_wait_below(self, number: int) -> bool:
+        return bool(self._arrays) and any(k in self._arrays for k in self._keys_below(number))
+
+    def _names(self, number: int) -> dict[str, int]:
+        """What may be set as attributes of the object at a node."""
+        return self._attributes(number) | self._nodes[number].children
+
+    def attached(self, number: int, name: str, value: Any) -> Any:
+        """Gives the values that wait for a new attribute or entry of the object at a node, and says
+        what to set.
+        """
+        child = self._names(number).get(name)
+        if child is None or not is_followed(value) or not self._some_wait_below(child):
+            return value
+        self._give(value, child)
+        return self._growing(value, child)
+
+    def _growing(self, value: Any, number: int | None) -> Any:
+        """A list or dict that tells of new entries if values wait for some; else what it is."""
+        if type(value) not in (list, dict) or number is None or not self._some_wait_below(number):
+            return value
+        original, made = self._grown.get(id(value), (None, None))
+        if made is not None and original is value and _was_made_of(made, value):
+            return made
+        below = self._nodes[number].children
+        if isinstance(value, dict):
+            entries: Any = {k: self._growing(e, below.get(str(k))) for k, e in value.items()}
+        else:
+            entries = [self._growing(e, below.get(str(at))) for at, e in enumerate(value)]
+        made = growing(entries, Waiting(self, number))
+        self._grown[id(value)] = value, made
+        return made
+
+    def _exchange(self, attributes: dict[str, Any], below: dict[str, int]) -> None:
+        """Puts lists and dicts that tell of new entries in the place of those for which values
+        wait; of one that the program has elsewhere too, nobody is told.
+        """
+        alone = _references({"": []}, "")
+        for name in below.keys() & attributes.keys():
+            if _references(attributes, name) == alone:
+                attributes[name] = self._growing(attributes[name], below[name])
 
     def unused(self) -> list[str]:
         """Keys of values in the file that no object has got."""
@@ -194,7 +271,8 @@ class Restoration:
 
 
 class Waiting:
-    """What a Module or Checkpoint is told its new attributes by while values wait for them.
+    """What a Module or Checkpoint tells its new attributes while values wait for them, and a list
+    or dict its new entries.
 
     A copy of the object does not wait.
     """
@@ -203,8 +281,8 @@ class Waiting:
         self._restoration = restoration
         self._number = number
 
-    def __call__(self, name: str, value: Any) -> None:
-        self._restoration.attached(self._number, name, value)
+    def __call__(self, name: str, value: Any) -> Any:
+        return self._restoration.attached(self._number, name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()
@@ -275,8 +353,8 @@ class RestoreStatus:
         if unused:
             lines.append(f"  Values in the file without a Variable: {_listed(unused)}")
             lines.append(
-                "  What is put into a list or dict, or built by a Keras object, after restore() "
-                "is not restored: build it first, and restore again."
+                "  What is put into a list or dict that has another name too, or built by a Keras "
+                "object, after restore() is not restored: build it first, and restore again."
             )
         if lines:
             raise AssertionError("\n".join([f"'{self._path}' and the program differ.", *lines]))
@@ -317,6 +395,23 @@ def _put_back(before: Sequence[_Before]) -> None:
     except BaseException:  # a signal that came while another was being answered
         _put_back(before)
         raise
+
+
+def _was_made_of(made: Any, value: Any) -> bool:
+    """Whether a list or dict that tells of entries still has those of the one it was made of."""
+    if isinstance(value, dict):
+        if list(made) != list(value):
+            return False
+        made, value = list(made.values()), list(value.values())
+    return len(made) == len(value) and all(
+        one is other or isinstance(one, (GrowingList, GrowingDict))
+        for one, other in zip(made, value, strict=True)
+    )
+
+
+def _references(holder: dict[str, Any], name: str) -> int:
+    """How many references an object has, that of this dict and those of this call among them."""
+    return sys.getrefcount(holder[name])
 
 
 def _is_counter(key: str) -> bool:

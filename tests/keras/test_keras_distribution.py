@@ -15,10 +15,12 @@ CODE = """
 import json
 import keras_gradtape
 keras_gradtape.install()
+import gradtape
 import keras
 import numpy as np
 from keras import distribution, layers
 
+gradtape.config.set_wait_for_compilation(True)  # what XLA has is looked at
 x = np.random.default_rng(0).normal(size=(32, 8)).astype("float32")
 y = x.sum(axis=1, keepdims=True)
 

@@ -30,6 +30,7 @@ from gradtape.published import published
 PathLike = str | os.PathLike[str]
 _OWN = frozenset(("root", "_counter", "_latest_order", "_lock", "_newest", "_waiting"))
 _order = count()
+_NESTED = 16  # saves of signal handlers that have interrupted each other
 
 
 class Snapshot(NamedTuple):
@@ -69,9 +70,8 @@ class Checkpoint:
 
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
         self._lock = threading.RLock()
-        self._newest: dict[
-            str, tuple[int, str]
-        ] = {}  # by folder, the order and the name of what was saved last
+        # By folder, the order and the name of what was saved last.
+        self._newest: dict[str, list[tuple[int, str]]] = {}
         self._latest_order = -1
         with outside_programs():
             self._counter = Variable(np.int64(0), trainable=False, name="save_counter")
@@ -140,16 +140,13 @@ class Checkpoint:
         saved a later one meanwhile.
         """
         with self._lock:
-            mine, written = (order, name), None
-            if (
-                folder not in self._newest or self._newest[folder] < mine
-            ):  # no call, so no signal, between this and
-                self._newest[folder] = mine
-            while (
-                written is not self._newest[folder]
-            ):  # a signal handler may save while this writes
-                written = self._newest[folder]
+            saved = self._newest.setdefault(folder, [])
+            saved.append((order, name))
+            written = None
+            while written != max(saved):  # a signal handler may save at any moment
+                written = max(saved)
                 write_state(folder, State(written[1], [written[1]]))
+            del saved[:-_NESTED]
 
     def _snapshot(self, method: str, *, counts: bool = False) -> Snapshot:
         """The values now, all of one moment.

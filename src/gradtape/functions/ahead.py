@@ -39,7 +39,8 @@ class Ahead:
         self._wanted = list(wanted.values())
         equations = staged.needed_for(self._wanted, {id(v) for v in inputs})
         self.is_small = len(equations) <= _SHARE * len(staged.jaxpr.eqns)
-        self._part = staged.part(equations, inputs, self._wanted) if self.is_small else None
+        is_used = self.is_small and bool(drawn)
+        self._part = staged.part(equations, inputs, self._wanted) if is_used else None
 
     def values(self, inputs: Sequence[Tensor]) -> dict[int, Tensor]:
         """What is computed, by the ids of the variables."""

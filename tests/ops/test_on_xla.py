@@ -142,14 +142,16 @@ def test_pools_side_by_side(pool, size):
 
 @pytest.mark.parametrize("shape", [(64, 65), (8, 30, 20), (4, 4, 260, 1), (3, 5000)])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
-def test_the_gradient_of_a_bias(shape, dtype):
+@pytest.mark.parametrize("ones", [(), (1, 1)])
+def test_the_gradient_of_a_bias(shape, dtype, ones):
     def step(x, bias):
         with tf.GradientTape() as tape:
             tape.watch(bias)
             y = x * bias + bias
         return [tape.gradient(y, bias)]
 
-    x, bias = tf.constant(_normal(shape).astype(dtype)), tf.constant(np.ones(shape[-1:], dtype))
+    x = tf.constant(_normal(shape).astype(dtype))
+    bias = tf.constant(np.ones((*ones, *shape[-1:])[-len(shape) :], dtype))
     _compiled_as_eager(step, x, bias, rtol={"float16": 5e-2, "float64": 1e-9}.get(dtype, 1e-4))
 
 

@@ -2,10 +2,13 @@
 convolutions are compiled for all cores.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.ops.convolution import Windows, conv_by_input
 
 # channels, filters, kernel, strides, padding, dilations, images
 CONVOLUTIONS = {
@@ -29,6 +32,24 @@ CONVOLUTIONS = {
     "few channels": (4, 32, (3, 3), 1, "VALID", 1, 3),
     "more of both": (12, 16, (3, 3), 1, "SAME", 1, 3),
     "one element": (12, 16, (1, 1), 2, "VALID", 1, 3),
+    "strides": (12, 16, (3, 3), 2, "SAME", 1, 3),
+    "a stride for each axis": (12, 16, (4, 3), (3, 2), "VALID", 1, 3),
+    "strides that step over elements": (12, 16, (2, 1), 3, "SAME", 1, 3),
+    "strides, few channels": (2, 32, (4, 4), 2, "SAME", 1, 3),
+    "strides, more padding than the kernel": (
+        12,
+        16,
+        (2, 3),
+        2,
+        [[0, 0], [4, 1], [3, 5], [0, 0]],
+        1,
+        3,
+    ),
+    "strides that cut off elements": (12, 16, (3, 2), 4, "VALID", 1, 3),
+    "kernel longer than the input": (12, 16, (8, 3), 1, "SAME", 1, 3),
+    "kernel longer than the input, strides": (12, 16, (3, 10), 2, "SAME", 1, 3),
+    "kernel longer than the input, dilated": (12, 16, (3, 3), 1, "SAME", 4, 3),
+    "kernel longer than the output": (12, 16, (5, 5), 1, "VALID", 1, 3),
 }
 
 
@@ -58,6 +79,29 @@ def test_convolutions(name):
     x = tf.constant(_normal((images, 7, 9, channels)))
     w = tf.constant(_normal((*kernel, channels, filters)))
     _compiled_as_eager(_convolution(strides, padding, dilations), x, w)
+
+
+@pytest.mark.parametrize(
+    ("axes", "kernel", "stride", "dilation"),
+    [
+        *itertools.product([1], [2, 3, 5], [2, 3, 4], [1, 2, 3, 4]),
+        (2, 3, 2, 3),
+        (3, 2, 3, 2),
+    ],
+)
+def test_strides_with_dilations(axes, kernel, stride, dilation):
+    """The op itself: the public functions take one of the two."""
+    sizes = (9, 5, 4)[:axes]
+    windows = Windows(
+        (kernel,) * axes, (stride, 2, 1)[:axes], ((3, 9), (8, 4), (9, 9))[:axes], (dilation,) * axes
+    )
+    w = tf.constant(_normal((*windows.kernel, 11, 9)))
+    y = tf.constant(_normal((2, *windows.outputs(sizes), 9)))
+
+    def step(w, y):
+        return [conv_by_input(w, y, windows=windows, groups=1, sizes=sizes)]
+
+    _compiled_as_eager(step, w, y)
 
 
 @pytest.mark.parametrize(("dtype", "rounding"), [(tf.float16, 2**-10), (tf.bfloat16, 2**-7)])
@@ -98,14 +142,16 @@ def test_pools_side_by_side(pool, size):
 
 @pytest.mark.parametrize("shape", [(64, 65), (8, 30, 20), (4, 4, 260, 1), (3, 5000)])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
-def test_the_gradient_of_a_bias(shape, dtype):
+@pytest.mark.parametrize("ones", [(), (1, 1)])
+def test_the_gradient_of_a_bias(shape, dtype, ones):
     def step(x, bias):
         with tf.GradientTape() as tape:
             tape.watch(bias)
             y = x * bias + bias
         return [tape.gradient(y, bias)]
 
-    x, bias = tf.constant(_normal(shape).astype(dtype)), tf.constant(np.ones(shape[-1:], dtype))
+    x = tf.constant(_normal(shape).astype(dtype))
+    bias = tf.constant(np.ones((*ones, *shape[-1:])[-len(shape) :], dtype))
     _compiled_as_eager(step, x, bias, rtol={"float16": 5e-2, "float64": 1e-9}.get(dtype, 1e-4))
 
 

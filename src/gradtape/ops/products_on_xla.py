@@ -47,20 +47,22 @@ def sum_to_shape(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
 
     The gradient of a bias is a product of ones with all rows, which takes the CPU a fifth to a half
     of the time of XLA's own sum. It adds up one after the other, so that many rows are added up in
-    blocks; XLA would compute them again for another shape.
+    blocks; XLA would compute them again for another shape. Axes of one element in front are no
+    part of it: Keras gives the bias of a convolution as many axes as the images have.
     """
+    kept = shape[next((i for i, size in enumerate(shape) if size > 1), len(shape)) :]
     if (
-        not shape
-        or x.shape[-len(shape) :] != shape
-        or x.ndim == len(shape)
+        not kept
+        or x.shape[-len(kept) :] != kept
+        or x.ndim == len(kept)
         or x.size < _MANY
         or not _is_for_cpu(xp, x)
     ):
         return sum_array_to(x, shape)
-    rows = x.reshape(-1, math.prod(shape))
+    rows = x.reshape(-1, math.prod(kept))
     count = len(rows)
     blocks = -(-count // _AT_ONCE)
-    if blocks > _BLOCKS:
+    if blocks > min(_BLOCKS, rows.shape[1]):  # 16 blocks of 8 columns take twice as long as its own
         return sum_array_to(x, shape)
     if blocks == 1:
         return (xp.ones(count, x.dtype) @ rows).reshape(shape)

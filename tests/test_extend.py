@@ -14,7 +14,7 @@ NAMES = [
     "ON_HOST", "Block", "DisturbedError", "HeldTensor", "MadeBy", "binary", "block",
     "combine_rows", "forget", "hide_frames", "hold", "look_into", "op", "outside_programs",
     "quietly", "random_states", "regions", "scan", "trace_again", "unary", "undisturbed",
-    "why_none", "writing",
+    "variables_made", "why_none", "writing",
 ]  # fmt: skip
 
 

@@ -1,5 +1,11 @@
 """Checkpoints and SavedModels that TensorFlow writes are restored by gradtape."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import tensorflow  # noqa: ICN001  # `tf` is the library that a program is given
@@ -129,3 +135,25 @@ def test_entries_that_come_after_restore(tmp_path, writer):
     assert restored(gradtape)[:3] == [2.0, 3.0, 1.0]
     if writer is tensorflow:
         assert restored(gradtape) == restored(tensorflow)
+
+
+def test_keras_that_is_built_after_restore(tmp_path):
+    program = Path(__file__).with_name("keras_restored.py")
+
+    def losses(backend):
+        done = subprocess.run(
+            [sys.executable, str(program), str(tmp_path)],
+            env=os.environ | {"KERAS_BACKEND": backend},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    expected = losses("tensorflow")
+    got = losses("gradtape")
+    assert len(expected) == 8
+    assert got.keys() == expected.keys()
+    for name in expected:
+        np.testing.assert_allclose(got[name], expected[name], rtol=1e-4, err_msg=name)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradtape.api.tensorflow.checkpoint.late import variables_made
 from gradtape.api.tensorflow.random.sequence import counts_kept, states_of_programs
 from gradtape.blocks import Block, block
 from gradtape.core.location import own_files
@@ -43,7 +44,7 @@ __all__ = [
     "ON_HOST", "Block", "DisturbedError", "HeldTensor", "MadeBy", "binary", "block",
     "combine_rows", "forget", "hide_frames", "hold", "look_into", "op", "outside_programs",
     "quietly", "random_states", "regions", "scan", "trace_again", "unary", "undisturbed",
-    "why_none", "writing",
+    "variables_made", "why_none", "writing",
 ]  # fmt: skip
 
 

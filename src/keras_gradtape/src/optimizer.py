@@ -17,7 +17,7 @@ from keras.src.backend.common.stateless_scope import in_stateless_scope
 from keras.src.optimizers import base_optimizer
 
 import gradtape as tf
-from gradtape.extend import trace_again, why_none
+from gradtape.extend import trace_again, variables_made, why_none
 from keras_gradtape.src import in_place
 from keras_gradtape.src.ops.core import cast
 
@@ -36,6 +36,8 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
         # An optimizer around another, which divides by the scale itself.
         if "apply" in cls.__dict__:
             cls.apply = _of_scaled_gradients(cls.apply)  # type: ignore[method-assign]
+        if "build" in cls.__dict__:
+            cls.build = _telling(cls.build)  # type: ignore[method-assign]
 
     def minimize(self, loss: Any, var_list: Any, tape: tf.GradientTape | None = None) -> Any:
         """One step towards a smaller loss: a function without arguments,
@@ -150,6 +152,18 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
                 v for v in variables if self._use_weight_decay(v) and not in_place.decay(self, v)
             ]
         super()._apply_weight_decay(variables)
+
+
+def _telling(build: Callable[..., None]) -> Callable[..., None]:
+    """An optimizer's `build` that tells checkpoints when all variables are there: the outermost."""
+
+    @wraps(build)
+    def wrapped(self: BackendOptimizer, *args: Any, **kwargs: Any) -> None:
+        build(self, *args, **kwargs)
+        if getattr(type(self).build, "__wrapped__", None) is build:
+            variables_made(self)
+
+    return wrapped
 
 
 def _of_scaled_gradients(apply: Callable[..., None]) -> Callable[..., None]:

@@ -11,7 +11,7 @@ from keras.src.backend.common import KerasVariable, global_state
 from keras.src.backend.common.stateless_scope import get_stateless_scope
 
 import gradtape as tf
-from gradtape.extend import block, outside_programs
+from gradtape.extend import block, outside_programs, variables_made
 from keras_gradtape.src import conversion, distribution_lib
 
 
@@ -44,6 +44,12 @@ class Variable(KerasVariable):
     def _initialize_with_initializer(self, initializer: Any) -> None:
         with at_once():
             super()._initialize_with_initializer(initializer)
+
+    def _deferred_initialize(self) -> None:
+        super()._deferred_initialize()
+        together = global_state.get_global_attribute("uninitialized_variables")
+        if together and together[-1] is self:
+            variables_made()
 
     def _direct_assign(self, value: Any) -> None:
         variable = self.__gradtape_variable__

@@ -1,5 +1,5 @@
 """Restoring: gives a checkpoint's values to a program's objects, at once, and later to attributes
-that are set after `restore`.
+that are set after `restore` and to variables that Keras makes then.
 
 Objects and file are followed together from their roots, by name. All shapes and dtypes are compared
 before the first value is assigned, and whatever happens meanwhile, including a signal, afterwards
@@ -9,7 +9,8 @@ either all Variables have their new values or all have their old ones.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+import weakref
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from gradtape.api.tensorflow.checkpoint.bundle.attributes import by_attribute
 from gradtape.api.tensorflow.checkpoint.bundle.graph import by_path
 from gradtape.api.tensorflow.checkpoint.growing import GrowingDict, GrowingList, growing
 from gradtape.api.tensorflow.checkpoint.keras_attributes import ATTRIBUTES, keras_part
+from gradtape.api.tensorflow.checkpoint.late import by_layer, is_unfinished, note
 from gradtape.api.tensorflow.checkpoint.object_graph import (
     children,
     graph_of,
@@ -31,6 +33,8 @@ from gradtape.api.tensorflow.checkpoint.object_graph import (
     variable_of,
 )
 from gradtape.api.tensorflow.checkpoint.tensor_file import Contents
+from gradtape.api.tensorflow.environment import get_logger
+from gradtape.convert import on_host
 from gradtape.core.module import Module
 from gradtape.core.variable import Variable
 from gradtape.core.writing import writing
@@ -59,7 +63,14 @@ class Restoration:
         # By identity, and kept alive so that no other object gets the same.
         self._restored: dict[int, Any] = {}
         self._grown: dict[int, tuple[Any, Any]] = {}
+        # Variables of Keras's without a value, and what they were when they were first met.
+        self._unmatched: dict[int, tuple[Variable, Any]] = {}
+        self._late = False
         self._give(root, 0)
+        self._late = True
+        self.left = _Left(path, self._keys, self._used)
+        if self.left.keys():
+            weakref.finalize(self, self.left.warn)
 
     def _give(self, thing: Any, number: int) -> None:
         """Gives values to all objects below one, or raises and gives none."""
@@ -75,7 +86,13 @@ class Restoration:
         self._used.update(key for _, key in places)
         self._arrays = {key: array for key, array in self._arrays.items() if key not in self._used}
         for holder, at in holders:
-            waiting = Waiting(self, at) if self._some_wait_below(at) else None
+            held = keras_part(holder)
+            below = at if held is None else self._place_of_values(at)
+            waiting = Waiting(self, at) if self._some_wait_below(below) else None
+            if held is not None:
+                self._wait_for(held, waiting)
+            if holder is held:
+                continue
             if isinstance(holder, (GrowingList, GrowingDict)):
                 holder.waiting = waiting
                 continue
@@ -84,11 +101,30 @@ class Restoration:
                 object.__setattr__(holder, "_waiting", waiting)
                 self._exchange(vars(holder), self._names(at))
 
+    def give_late(self, thing: Any, number: int) -> None:
+        """Gives the values that wait below a node to what a Keras object has there now."""
+        if self._arrays:
+            self._give(thing, number)
+
+    def _wait_for(self, held: Any, waiting: Waiting | None) -> None:
+        """Has a Keras object tell when it has made variables, while values wait."""
+        note(held, None if waiting is None else waiting.made)
+        for child in children(held).values() if waiting is not None else ():
+            variable = variable_of(child)
+            if variable is not None and id(variable) not in self._restored:
+                before = variable, np.array(on_host(variable.array))
+                self._unmatched.setdefault(id(variable), before)
+
+    def _is_changed(self, thing: Any) -> bool:
+        """Whether a variable has been given another value since it was found without one."""
+        met = self._unmatched.get(identity(thing))
+        return met is not None and not np.array_equal(on_host(met[0].array), met[1])
+
     def _follow(
         self, thing: Any, number: int
     ) -> tuple[list[tuple[Any, str]], list[tuple[Any, int]]]:
-        """The Variables below an object with their keys,
-        and the Modules and Checkpoints with their nodes, each object once.
+        """The Variables below an object with their keys, and the Modules, Checkpoints and Keras
+        objects with their nodes, each object once.
         """
         places, holders = [], []
         seen = {identity(thing)}
@@ -100,31 +136,37 @@ class Restoration:
                     node.tensor is not None
                     and node.tensor in self._arrays
                     and identity(thing) not in self._restored
+                    and not self._is_changed(thing)
                 ):
                     places.append((thing, node.tensor))
                 continue
-            if isinstance(thing, (Module, GrowingList, GrowingDict)) or hasattr(
-                type(thing), "__gradtape_children__"
-            ):
+            held = keras_part(thing)
+            follows = hasattr(type(thing), "__gradtape_children__")
+            if held is not None or follows or isinstance(thing, (Module, GrowingList, GrowingDict)):
                 holders.append((thing, number))
             for found, at in self._by_attribute(thing, number):
                 if identity(found) not in seen:
                     seen.add(identity(found))
                     queue.append((found, at))
+            unfinished = held is not None and is_unfinished(held)
+            if self._late or unfinished:  # numbers in paths say less before all layers have theirs
+                queue += self._left_over(thing, number, seen, {at for _, at in queue})
             below = {n: c for n, c in children(thing).items() if identity(c) not in seen}
             in_file = self._below(number, keras_paths(below), {at for _, at in queue})
-            if keras_part(thing) is None:
+            if held is None:
                 in_file = self._attributes(number) | in_file
-            for name, saved in matched_names(below, list(in_file)).items():
+            names = matched_names(below, list(in_file))
+            if unfinished:
+                known = by_layer(held, list(in_file))
+                paths = {*keras_paths(below)} if _has_layers(held) else set()
+                names = {n: saved for n, saved in names.items() if n not in paths} | {
+                    n: known[identity(below[n])] for n in paths if identity(below[n]) in known
+                }
+            for name, saved in names.items():
                 if identity(below[name]) not in seen:
                     seen.add(identity(below[name]))
                     queue.append((below[name], in_file[saved]))
-            taken = {at for _, at in queue}
-            for found, at in self._left_over(thing, number, seen):
-                if at not in taken:
-                    seen.add(identity(found))
-                    taken.add(at)
-                    queue.append((found, at))
+            queue += self._left_over(thing, number, seen, {at for _, at in queue})
         return places, holders
 
     def _by_attribute(self, thing: Any, number: int) -> list[tuple[Any, int]]:
@@ -136,24 +178,31 @@ class Restoration:
             return []
         return list(by_attribute(self._nodes, number, held))
 
-    def _left_over(self, thing: Any, number: int, seen: set[int]) -> list[tuple[Any, int]]:
+    def _left_over(
+        self, thing: Any, number: int, seen: set[int], taken: set[int]
+    ) -> list[tuple[Any, int]]:
         """The variables of a Keras object that no path in a file of gradtape's has led to, and
-        that attributes lead to values of their shapes.
+        that attributes lead to values of their shapes; they are `seen` and `taken` then.
         """
         held = None if self._full_names else keras_part(thing)
         if held is None:
             return []
         left = {identity(v): variable_of(v) for v in children(held).values()}
-        at = self._nodes[number].children.get(ATTRIBUTES, number)
-        return [
-            (found, place)
-            for found, place in by_attribute(self._nodes, at, held)
-            if identity(found) not in seen
-            and (variable := left.get(identity(found))) is not None
-            and (array := self._arrays.get(self._nodes[place].tensor or "")) is not None
-            and variable.shape.is_compatible_with(array.shape)
-            and variable.dtype.numpy == array.dtype
-        ]
+        start = self._nodes[number].children.get(ATTRIBUTES, number)
+        over = []
+        for found, at in by_attribute(self._nodes, start, held):
+            if (
+                identity(found) not in seen
+                and at not in taken
+                and (variable := left.get(identity(found))) is not None
+                and (array := self._arrays.get(self._nodes[at].tensor or "")) is not None
+                and variable.shape.is_compatible_with(array.shape)
+                and variable.dtype.numpy == array.dtype
+            ):
+                seen.add(identity(found))
+                taken.add(at)
+                over.append((found, at))
+        return over
 
     def _attributes(self, number: int) -> dict[str, int]:
         """The objects of the file that were attributes of a Keras object, by name."""
@@ -167,8 +216,15 @@ class Restoration:
         named = self._nodes[number].children
         if not paths or not self._full_names:
             return named
-        found = by_path(self._nodes, self._full_names, number, paths)
+        found = by_path(self._nodes, self._full_names, self._place_of_values(number), paths)
         return {name: at for name, at in found.items() if at not in taken} | named
+
+    def _place_of_values(self, number: int) -> int:
+        """The object of a file below which the variables of a Keras object are: TensorFlow saves
+        those of a Sequential model below its optimizer alone, so that all objects are asked.
+        """
+        elsewhere = self._full_names and next(self._keys_below(number), None) is None
+        return 0 if elsewhere else number
 
     def _fit_integers(self, leaf: Any, key: str) -> None:
         """Gives an integer of TensorFlow's the Variable's dtype if it has that value there too:
@@ -253,7 +309,7 @@ class Restoration:
 
     def unused(self) -> list[str]:
         """Keys of values in the file that no object has got."""
-        return [key for key in self._keys if key not in self._used and not _is_counter(key)]
+        return self.left.keys()
 
     def unmatched(self) -> list[str]:
         """Paths to Variables of the program, as it is now, that have got no value."""
@@ -284,8 +340,35 @@ class Waiting:
     def __call__(self, name: str, value: Any) -> Any:
         return self._restoration.attached(self._number, name, value)
 
+    def made(self, thing: Any) -> None:
+        """Gives the values that wait to the new variables of the Keras object at the node."""
+        self._restoration.give_late(thing, self._number)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()
+
+
+class _Left:
+    """Warns of the values that no object has got, when no object can get them any more."""
+
+    def __init__(self, path: Any, keys: Sequence[str], used: Set[str]) -> None:
+        self._path = path
+        self._keys = keys
+        self._used = used
+        self.expected = False
+
+    def keys(self) -> list[str]:
+        return [key for key in self._keys if key not in self._used and not _is_counter(key)]
+
+    def warn(self) -> None:
+        left = [] if self.expected else self.keys()
+        if left:
+            get_logger().warning(
+                "restore: values of '%s' were given to no Variable: %s. Call expect_partial() on "
+                "what restore() returned if this is meant.",
+                self._path,
+                _listed(left),
+            )
 
 
 class RestoreStatus:
@@ -328,9 +411,11 @@ class RestoreStatus:
         return self
 
     def expect_partial(self) -> RestoreStatus:
-        """Says to readers of the program that values may be left over,
-        which is never complained about unless asked.
+        """Says that values may be left over: no warning names them when the program has let go of
+        the objects that they waited for.
         """
+        if self._restoration is not None:
+            self._restoration.left.expected = True
         return self
 
     def initialize_or_restore(self, session: Any = None) -> None:
@@ -353,8 +438,8 @@ class RestoreStatus:
         if unused:
             lines.append(f"  Values in the file without a Variable: {_listed(unused)}")
             lines.append(
-                "  What is put into a list or dict that has another name too, or built by a Keras "
-                "object, after restore() is not restored: build it first, and restore again."
+                "  What a Keras object makes after restore() gets its values when it is built; "
+                "what is put then into a list or dict that has another name too, gets none."
             )
         if lines:
             raise AssertionError("\n".join([f"'{self._path}' and the program differ.", *lines]))
@@ -412,6 +497,11 @@ def _was_made_of(made: Any, value: Any) -> bool:
 def _references(holder: dict[str, Any], name: str) -> int:
     """How many references an object has, that of this dict and those of this call among them."""
     return sys.getrefcount(holder[name])
+
+
+def _has_layers(held: Any) -> bool:
+    """Whether a Keras object's paths are those of layers, not of an optimizer's slots."""
+    return hasattr(held, "_layers")
 
 
 def _is_counter(key: str) -> bool:

@@ -5,6 +5,7 @@
 #   make test-all   the same with the slow tests, all cases of those that are sampled, and functions that XLA compiles beside
 #   make test-browser  the page of tape.show in a headless Chromium (which needs chromium and chromedriver)
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
+#   make test-bridges  gradtape.bridge with PyTorch and with libraries written in JAX
 #   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
 #   make test-array-api ARRAY_API_TESTS=path   the official suite of the Array API standard, checked out there with its submodule
 #   make test-versions  the lowest and the newest allowed versions of what gradtape needs, on each Python found (PYTHONS="3.12": on some)
@@ -16,7 +17,7 @@
 PYTHON ?= python3
 WORKERS ?= 2
 
-SOURCES := src tests tests_browser tests_tf tools examples benchmarks
+SOURCES := src tests tests_bridges tests_browser tests_tf tools examples benchmarks
 
 # XLA can pretend that there are several CPUs, if it is told so before it starts: a second run of the tests that a second device concerns.
 TWO_DEVICES = JAX_PLATFORMS=cpu XLA_FLAGS="$$XLA_FLAGS --xla_force_host_platform_device_count=2"
@@ -24,14 +25,14 @@ COMPILED := tests/functions tests/core/xla tests/core/test_device.py tests/engin
 # The longest tables among them say nothing about devices. Of the others `make test` runs a part, and all that are marked `devices`.
 LONG := --ignore=tests/functions/test_second_orders_of_effects.py --ignore=tests/functions/test_reach.py --ignore=tests/functions/test_bodies.py
 
-.PHONY: help demo test test-all test-browser test-tf test-keras test-array-api test-versions bench lint names clean
+.PHONY: help demo test test-all test-browser test-tf test-bridges test-keras test-array-api test-versions bench lint names clean
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 # Small matrices gain nothing from BLAS threads, and lose much when other processes want the cores.
-demo test test-all test-browser test-tf test-keras test-array-api test-versions: export OPENBLAS_NUM_THREADS = 1
+demo test test-all test-browser test-tf test-bridges test-keras test-array-api test-versions: export OPENBLAS_NUM_THREADS = 1
 
 demo: .venv/.installed
 	@.venv/bin/python examples/digits.py
@@ -51,6 +52,9 @@ test-browser: .venv/.installed
 test-tf: .venv-tf/.installed
 	@.venv-tf/bin/python -m pytest -q tests_tf
 
+test-bridges: .venv-bridges/.installed
+	@.venv-bridges/bin/python -m pytest -q tests_bridges
+
 test-keras: .venv-keras/.installed
 	@WORKERS=$(WORKERS) .venv-keras/bin/python tools/keras_suite/suite.py $(GROUPS)
 
@@ -62,8 +66,9 @@ test-array-api: .venv-array-api/.installed
 test-versions: .venv-versions/.installed
 	@WORKERS=$(WORKERS) .venv-versions/bin/python tools/versions.py $(PYTHONS)
 
+# An environment may have OpenBLAS take the kernels of an older processor, which the peers' libraries do not heed.
 bench: .venv-bench/.installed
-	@.venv-bench/bin/python -m benchmarks
+	@env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE .venv-bench/bin/python -m benchmarks
 
 lint: .venv/.installed
 	@.venv/bin/ruff check $(SOURCES)
@@ -78,11 +83,13 @@ names: .venv/.installed
 .venv-bench/.installed: EXTRAS := bench
 .venv-tf/.installed: EXTRAS := test
 .venv-tf/.installed: MORE := tensorflow-cpu
+.venv-bridges/.installed: EXTRAS := test
+.venv-bridges/.installed: MORE := torch==2.13.0 diffrax optimistix lineax equinox optax flax
 .venv-keras/.installed: EXTRAS := test
 .venv-keras/.installed: MORE := tensorflow-cpu grain pandas pillow
 .venv-array-api/.installed: EXTRAS := test
 .venv-array-api/.installed: MORE := pytest-json-report ndindex
-.venv/.installed .venv-bench/.installed .venv-tf/.installed .venv-keras/.installed .venv-array-api/.installed: pyproject.toml
+.venv/.installed .venv-bench/.installed .venv-tf/.installed .venv-bridges/.installed .venv-keras/.installed .venv-array-api/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("gradtape needs Python 3.11 or newer: make PYTHON=python3.11 ..." if sys.version_info < (3, 11) else 0)'
 	@echo "Preparing $(@D) (once, and again when pyproject.toml changes)"
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
@@ -96,5 +103,5 @@ names: .venv/.installed
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-tf .venv-keras .venv-array-api .venv-versions out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results.json
+	rm -rf .venv .venv-bench .venv-tf .venv-bridges .venv-keras .venv-array-api .venv-versions out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results.json
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +

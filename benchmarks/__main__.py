@@ -1,6 +1,7 @@
 """Runs all benchmarks: `make bench`.
 
-The environment variable QUICK=1 makes it a matter of two minutes, and leaves the page as it is.
+The environment variable QUICK=1 makes it a matter of two minutes, and leaves the page and the
+README as they are.
 """
 
 import os
@@ -8,20 +9,19 @@ from time import perf_counter
 
 from benchmarks import (
     aims,
-    changing_shapes,
     clang,
-    data,
     document,
     import_time,
     installed_size,
-    keras_models,
     memory,
     profile,
+    readme,
     report,
     timing,
 )
 from benchmarks.libraries import Contender, here
 from benchmarks.results import Results, load, machine, versions
+from benchmarks.sections import SECTIONS
 from benchmarks.timing import FULL, QUICK
 from benchmarks.workers import Worker
 from benchmarks.workloads import IN_MEMORY, TIMED, TRAINING
@@ -53,6 +53,9 @@ def measure(contenders: list[Contender], results: Results) -> None:
     results.imports = import_time.times(contenders, effort.imports)
     results.sizes = installed_size.sizes(contenders)
     results.profile = {name: profile.parts(name) for name in profile.MODELS}
+    for section in SECTIONS:
+        print(f"measuring: {section.title}", flush=True)
+        results.tables |= section.measure(results.quick)
 
 
 def show(results: Results) -> None:
@@ -70,6 +73,9 @@ def show(results: Results) -> None:
         ("", report.packages(results)),
         *((f"Where the time of an eager step goes: {report.title(name)}.",
             profile.table(parts)) for name, parts in results.profile.items()),
+        *((f"{section.title}: {heading.removesuffix(':')}.",
+            report.table_of(results.tables.get(name, {}), section.unit))
+            for section in SECTIONS for name, heading in section.tables.items()),
         ("Aims.", document.aims_table(results)),
     ]  # fmt: skip
     print(f"\n{report.headed(tables)}\n")
@@ -97,9 +103,7 @@ def main() -> None:
     show(results)
     if not quick:
         document.write(results)
-    data.main()
-    keras_models.main([])
-    changing_shapes.main()
+        readme.write(results)
     print(f"{results.seconds:.0f} seconds")
 
 

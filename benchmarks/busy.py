@@ -17,8 +17,9 @@ from contextlib import contextmanager
 from statistics import mean
 
 from benchmarks.libraries import CONTENDERS, GRADTAPE
+from benchmarks.results import Figures
 from benchmarks.workers import Worker
-from benchmarks.workloads import TRAINING, Workload
+from benchmarks.workloads import BY_NAME, TRAINING, Workload
 
 ONE_THREAD = "one BLAS thread"
 PEERS = ("PyTorch", "TensorFlow")
@@ -66,23 +67,33 @@ def times(workload: Workload, asked: dict[str, Worker], turns: int) -> dict[str,
     return {title: mean(values) for title, values in taken.items()}
 
 
+def figures(quick: bool, processes: int = 4, turns: int = 5) -> dict[str, Figures]:
+    """The mean seconds of each step, by workload and contender; a quick run has the first two."""
+    told = os.environ.pop("OPENBLAS_NUM_THREADS", None)
+    all_workers = workers()
+    found: Figures = {}
+    with busy_cores(processes):
+        for workload in TRAINING[: 2 if quick else None]:
+            asked = {t: w for t, w in all_workers.items() if w.has(workload)}
+            found[workload.name] = times(workload, asked, 1 if quick else turns)
+    for worker in all_workers.values():
+        worker.close()
+    if told is not None:
+        os.environ["OPENBLAS_NUM_THREADS"] = told
+    return {"busy": found}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--processes", type=int, default=4, help="how many keep the cores busy")
     parser.add_argument("--turns", type=int, default=5)
     options = parser.parse_args()
-    os.environ.pop("OPENBLAS_NUM_THREADS", None)
-    all_workers = workers()
-    with busy_cores(options.processes):
-        for workload in TRAINING:
-            asked = {t: w for t, w in all_workers.items() if w.has(workload)}
-            found = times(workload, asked, options.turns)
-            ratio = found[GRADTAPE] / found[ONE_THREAD]
-            row = ", ".join(f"{title} {1e3 * found[title]:,.2f} ms" for title in found)
-            aimed = "" if ratio <= AIM else f" (aim: {AIM})"
-            print(f"{workload.title}: {ratio:.2f} × one thread{aimed}: {row}", flush=True)
-    for worker in all_workers.values():
-        worker.close()
+    found = figures(quick=False, processes=options.processes, turns=options.turns)["busy"]
+    for name, row in found.items():
+        ratio = row[GRADTAPE] / row[ONE_THREAD]
+        cells = ", ".join(f"{title} {1e3 * seconds:,.2f} ms" for title, seconds in row.items())
+        aimed = "" if ratio <= AIM else f" (aim: {AIM})"
+        print(f"{BY_NAME[name].title}: {ratio:.2f} × one thread{aimed}: {cells}")
 
 
 if __name__ == "__main__":

@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.results import Figures
+
 BATCH, WORDS, WIDTH, RATE = 16, 1000, 64, 0.1
 LENGTHS = range(20, 80)
 EPOCHS, PROCESSES = 3, 5
-AIM = 1.3  # times TensorFlow's time, in the first epoch
+FIRST, LATER = "the first epoch", "a later epoch"
 
 CONTENDERS = {
     "gradtape.function": ("gradtape", "open"),
@@ -109,31 +111,26 @@ def measured(names: list[str], processes: int, count: int) -> dict[str, list[flo
     return best
 
 
-def table(best: dict[str, list[float]]) -> str:
-    lines = [
-        f"| {len(LENGTHS)} steps, each of another length | first epoch | then |",
-        "|---|---:|---:|",
-    ]
-    for name, taken in best.items():
-        lines.append(f"| {name} | {taken[0]:.2f} s | {min(taken[1:]):.2f} s |")
-    return "\n".join(lines)
-
-
-def main() -> None:
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-    quick = os.environ.get("QUICK", "") not in ("", "0")
+def figures(quick: bool) -> dict[str, Figures]:
+    """The seconds of the first epoch and of the fastest later one."""
     names = [
         name
         for name, (package, _) in CONTENDERS.items()
         if find_spec(package) is not None and not (quick and name == SLOW)
     ]
-    print("measuring: training on sequences of changing lengths", flush=True)
     best = measured(names, 2 if quick else PROCESSES, EPOCHS)
-    print(f"\n{table(best)}\n")
-    if "tf.function" in best:
-        ratio = best["gradtape.function"][0] / best["tf.function"][0]
-        said = "met" if ratio <= AIM else "not met"
-        print(f"first epoch: {ratio:.2f} of tf.function's time, aim {AIM}: {said}\n")
+    return {
+        "changing_shapes": {
+            FIRST: {name: taken[0] for name, taken in best.items()},
+            LATER: {name: min(taken[1:]) for name, taken in best.items()},
+        }
+    }
+
+
+def main() -> None:
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    for row, found in figures(quick=False)["changing_shapes"].items():
+        print(f"{row}: " + ", ".join(f"{name} {taken:.2f} s" for name, taken in found.items()))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import gradtape
+from benchmarks.results import Figures
 
 ROWS, BATCH = 60_000, 64
 GENERATED = 6_400
@@ -156,6 +157,14 @@ PIPELINES: dict[str, Callable[[], Contenders]] = {
     "generator, batch": generated_batches,
 }
 
+LIMITS = {
+    "slices, shuffle, batch": 12.0,
+    "slices, shuffle, map, batch": 3.0,
+    "slices, map of numpy_function, batch": 3.0,
+    "generator, batch": 1.0,
+}
+"""How many times as long tf.data is to take."""
+
 
 # Measuring
 
@@ -205,12 +214,20 @@ def table(figures: dict[str, dict[str, float]]) -> str:
     return "\n".join(lines)
 
 
+def figures(quick: bool) -> dict[str, Figures]:
+    """The seconds of a batch, by pipeline and library; a quick run has no slow pipelines."""
+    chosen = dict(list(PIPELINES.items())[: 1 if quick else None])
+    return {
+        "data": {
+            title: {name: 1 / speed for name, speed in batches_per_second(build()).items()}
+            for title, build in chosen.items()
+        }
+    }
+
+
 def main() -> None:
-    figures = {}
-    for title, build in PIPELINES.items():
-        print(f"measuring: {title}", flush=True)
-        figures[title] = batches_per_second(build())
-    print(f"\nBatches of {BATCH} a second.\n\n{table(figures)}\n")
+    found = {title: batches_per_second(build()) for title, build in PIPELINES.items()}
+    print(f"\nBatches of {BATCH} a second.\n\n{table(found)}\n")
     for name, tf in libraries().items():
         alone, ahead = overlap(tf)
         print(f"{name}: 30 steps {alone:.2f} s, with prefetch {ahead:.2f} s")

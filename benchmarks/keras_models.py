@@ -1,19 +1,25 @@
-"""Eight ordinary Keras models on gradtape, TensorFlow and JAX: `python -m benchmarks.keras_models`.
+"""Ten ordinary Keras models on gradtape, TensorFlow and JAX: `python -m benchmarks.keras_models`.
 
 For each the first step of `fit`, a step of `fit`, and `predict` of one batch. Each backend has a
 process of its own. They begin with the same weights, train on the same batches, and their losses
-must agree after the first step. Then they are timed in turns, and the fastest turn counts.
+must agree after the first step. Then they are timed in turns, and the fastest turn counts. What is
+compiled beside the first step is waited for before anything else is timed. Names that titles begin
+with, as arguments, choose some of the models.
 """
 
 import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.keras_training import Worker, keras, workers
+from benchmarks.results import Figures
 
 ROUNDS = 5
 _SECONDS = 0.7  # of training in a turn, at least one step
@@ -160,7 +166,113 @@ def transformer() -> Task:
     )
 
 
-MODELS: dict[str, Callable[[], Task]] = {
+def variational() -> Task:
+    """A variational autoencoder of convolutions: Keras's example. What is drawn hardly counts, so
+    that the losses agree: the deviations are small.
+    """
+    layers, ops = keras().layers, keras().ops
+
+    class Sampling(layers.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seed = keras().random.SeedGenerator(1)
+
+        def call(self, inputs: Any) -> Any:
+            mean, log_variance = inputs
+            divergence = -0.5 * (1 + log_variance - ops.square(mean) - ops.exp(log_variance))
+            self.add_loss(ops.mean(ops.sum(divergence, axis=1)))
+            drawn = keras().random.normal(ops.shape(mean), seed=self.seed)
+            return mean + ops.exp(0.5 * log_variance) * drawn
+
+    def convolution(kind: Any, channels: int) -> Any:
+        return kind(channels, 3, strides=2, padding="same", activation="relu")
+
+    x = inputs = layers.Input((28, 28, 1))
+    x = convolution(layers.Conv2D, 64)(convolution(layers.Conv2D, 32)(x))
+    x = layers.Dense(16, "relu")(layers.Flatten()(x))
+    small = keras().initializers.Constant(-20)
+    x = Sampling()([layers.Dense(2)(x), layers.Dense(2, bias_initializer=small)(x)])
+    x = layers.Reshape((7, 7, 64))(layers.Dense(7 * 7 * 64, "relu")(x))
+    x = convolution(layers.Conv2DTranspose, 64)(x)
+    x = convolution(layers.Conv2DTranspose, 32)(x)
+    out = layers.Conv2DTranspose(1, 3, activation="sigmoid", padding="same")(x)
+    images = pixels(128, 28, 28, 1)
+    return Task(keras().Model(inputs, out), images, images, "binary_crossentropy")
+
+
+def adversarial() -> Task | None:
+    """Keras's example of a conditional GAN, for the backends that have a tape."""
+    backend = os.environ["KERAS_BACKEND"]
+    if backend == "jax":
+        return None
+    tf, layers = import_module(backend), keras().layers
+
+    def halved(channels: int) -> list[Any]:
+        return [layers.Conv2D(channels, 3, strides=2, padding="same"), layers.LeakyReLU(0.2)]
+
+    def doubled(channels: int) -> list[Any]:
+        kind = layers.Conv2DTranspose
+        return [kind(channels, 4, strides=2, padding="same"), layers.LeakyReLU(0.2)]
+
+    class Adversarial(keras().Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.judge = keras().Sequential(
+                [
+                    layers.Input((28, 28, 11)),
+                    *halved(64),
+                    *halved(128),
+                    layers.GlobalMaxPooling2D(),
+                    layers.Dense(1),
+                ]
+            )
+            self.painter = keras().Sequential(
+                [
+                    layers.Input((138,)),
+                    layers.Dense(7 * 7 * 138),
+                    layers.LeakyReLU(0.2),
+                    layers.Reshape((7, 7, 138)),
+                    *doubled(128),
+                    *doubled(128),
+                    layers.Conv2D(1, 7, padding="same", activation="sigmoid"),
+                ]
+            )
+            self.optimizers = [keras().optimizers.Adam(3e-4) for _ in range(2)]
+            self.built = True
+
+        def call(self, x: Any) -> Any:
+            return self.painter(x[1])
+
+        def train_step(self, data: Any) -> Any:
+            (real, drawn), is_real = data[0], data[1]
+            kinds = real[..., 1:]
+            measure = keras().losses.BinaryCrossentropy(from_logits=True)
+
+            def stepped(network: Any, optimizer: Any, loss_of: Callable[[], Any]) -> Any:
+                with tf.GradientTape() as tape:
+                    loss = loss_of()
+                weights = network.trainable_weights
+                optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+                return loss
+
+            def painted() -> Any:
+                return tf.concat([self.painter(drawn), kinds], -1)
+
+            both, truth = tf.concat([painted(), real], 0), tf.concat([1 - is_real, is_real], 0)
+            judged = stepped(
+                self.judge, self.optimizers[0], lambda: measure(truth, self.judge(both))
+            )
+            stepped(
+                self.painter, self.optimizers[1], lambda: measure(is_real, self.judge(painted()))
+            )
+            return {"judged": judged}
+
+    images = pixels(64, 28, 28, 11)
+    drawn = np.random.default_rng(3).standard_normal((64, 138), dtype=np.float32)
+    return Task(Adversarial(), (images, drawn), np.ones((64, 1), np.float32), "mse")
+
+
+MODELS: dict[str, Callable[[], Task | None]] = {
     "LSTM, 100 x 32, 64 units": lstm,
     "embedding, bidirectional LSTM and GRU, masks": text,
     "convolutional autoencoder, 28 x 28, batch 64": autoencoder,
@@ -169,7 +281,23 @@ MODELS: dict[str, Callable[[], Task]] = {
     "ResNet50, 64 x 64, batch 8": res_net,
     "tabular, 3 dense layers, batch 64": tabular,
     "transformer, 2 layers of 64, 32 x 64": transformer,
+    "variational autoencoder, 28 x 28, batch 128": variational,
+    "conditional GAN, 28 x 28, batch 64": adversarial,
 }
+
+
+@contextmanager
+def _waiting() -> Iterator[None]:
+    """A block in which gradtape's calls wait for XLA; the first step of the next model does not."""
+    if os.environ["KERAS_BACKEND"] != "gradtape":
+        yield
+        return
+    config = import_module("gradtape").config
+    config.set_wait_for_compilation(True)
+    try:
+        yield
+    finally:
+        config.set_wait_for_compilation(False)
 
 
 class _Service:
@@ -179,39 +307,51 @@ class _Service:
         self._task: Task | None = None
         self._steps = 1
 
-    def first(self, title: str) -> tuple[float, float]:
-        """The loss and the seconds of the first step, the compilation with it."""
+    def first(self, title: str) -> tuple[float, float] | None:
+        """The loss and the seconds of the first step, the compilation with it; None if the backend
+        does not have the model.
+        """
         made = MODELS[title]()
+        if made is None:
+            return None
         weighted(made.model).compile(keras().optimizers.Adam(1e-3), made.loss)
         self._task, self._steps = made, 1
         return self._fit()
 
+    def ready(self) -> None:
+        """Compiles all that is timed, and counts the steps of a turn."""
+        with _waiting():
+            self._fit()
+            self.predict()
+            self._steps = max(1, int(_SECONDS / self._fit()[1]))
+            self._fit()
+
     def fit(self) -> float:
         """The seconds of a step."""
-        seconds = self._fit()[1] / self._steps
-        if self._steps == 1:  # it is known only now how long a step takes
-            self._fit()  # what is compiled beside is ready, or nearly
-            self._steps = max(1, int(_SECONDS / self._fit()[1]))
-            return self.fit() if self._steps > 1 else seconds
-        return seconds
+        return self._fit()[1] / self._steps
 
     def predict(self) -> float:
         """The seconds of `predict` for one batch."""
         assert self._task is not None
-        start, count = perf_counter(), 0
+        x, start, count = self._task.x, perf_counter(), 0
         while count < 3 or perf_counter() - start < _SECONDS / 3:
-            self._task.model.predict(self._task.x, batch_size=len(self._task.x), verbose=0)
+            self._task.model.predict(x, batch_size=len(self._task.y), verbose=0)
             count += 1
         return (perf_counter() - start) / count
 
     def _fit(self) -> tuple[float, float]:
         assert self._task is not None
         model, x, y, _ = self._task
-        x, y = (np.concatenate([a] * self._steps) for a in (x, y))
+        x = tuple(map(self._repeated, x)) if isinstance(x, tuple) else self._repeated(x)
+        y, size = self._repeated(y), len(y)
         start = perf_counter()
-        size = len(self._task.x)
         history = model.fit(x, y, batch_size=size, epochs=1, shuffle=False, verbose=0)
-        return float(history.history["loss"][0]), perf_counter() - start
+        seconds = perf_counter() - start
+        loss, *_ = history.history.values()
+        return float(loss[0]), seconds
+
+    def _repeated(self, array: Any) -> Any:
+        return np.concatenate([array] * self._steps)
 
 
 def serve() -> None:
@@ -238,18 +378,37 @@ class Row(NamedTuple):
 def row(title: str, asked: dict[str, Worker]) -> Row:
     """The times of a model."""
     answers = {name: worker.ask(f"first {title}") for name, worker in asked.items()}
+    answers = {name: answer for name, answer in answers.items() if answer is not None}
     losses = {name: loss for name, (loss, _) in answers.items()}
     if not np.allclose(list(losses.values()), losses["gradtape"], rtol=1e-3):
         raise AssertionError(f"{title}: the losses of the first step differ: {losses}")
-    for worker in asked.values():
-        worker.ask("fit")
-        worker.ask("predict")
+    for name in answers:
+        asked[name].ask("ready")
     times: dict[str, dict[str, float]] = {"fit": {}, "predict": {}}
     for _ in range(ROUNDS):
         for method, best in times.items():
-            for name, worker in asked.items():
-                best[name] = min(best.get(name, np.inf), worker.ask(method))
+            for name in answers:
+                best[name] = min(best.get(name, np.inf), asked[name].ask(method))
     return Row({name: seconds for name, (_, seconds) in answers.items()}, **times)
+
+
+NAMES = {"gradtape": "gradtape", "tensorflow": "Keras on TensorFlow", "jax": "Keras on JAX"}
+QUICK = ("tabular",)  # models of a quick run
+
+
+def figures(quick: bool) -> dict[str, Figures]:
+    """The seconds that each backend takes, by model."""
+    asked = workers(_MODULE)
+    rows = {title: row(title, asked) for title in MODELS if not quick or title.startswith(QUICK)}
+    for worker in asked.values():
+        worker.close()
+    return {
+        f"keras_{what}": {
+            title: {NAMES[name]: seconds for name, seconds in getattr(found, what).items()}
+            for title, found in rows.items()
+        }
+        for what in Row._fields
+    }
 
 
 def main(titles: list[str]) -> None:
@@ -263,6 +422,8 @@ def main(titles: list[str]) -> None:
         found = row(title, asked)
         cells = [
             f"{1e3 * found.fit[n]:.2f} ({1e3 * found.predict[n]:.2f}; {1e3 * found.first[n]:.0f})"
+            if n in found.fit
+            else "-"
             for n in asked
         ]
         print(f"{title:46}" + "".join(f"{cell:>28}" for cell in cells), flush=True)

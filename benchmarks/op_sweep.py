@@ -5,7 +5,8 @@ first; names after the command choose rows, and `--write` writes docs/op-sweep.m
 
 Each library has a process of its own, and all take turns at a row. Two figures are taken of each
 call: seconds, of which the smallest counts, beside TensorFlow as it is, and seconds of processor
-time, beside TensorFlow on one thread. Other work on the machine disturbs the second less.
+time, beside TensorFlow on one thread. Other work on the machine disturbs the second less, but moves
+both: the page says how busy the machine was.
 """
 
 import argparse
@@ -32,6 +33,12 @@ LIMIT = 1.3
 
 TURNS = 7
 SECONDS = 0.02  # of one turn
+BUSY = 0.5
+"""A load average above this before the run is one of other programs."""
+
+# What an environment may set for OpenBLAS: NumPy would compute with the instructions of an older
+# processor, while TensorFlow takes those that this one has.
+_OLDER = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 PAGE = Path(__file__).parent.parent / "docs" / "op-sweep.md"
 
 GRADTAPE, TENSORFLOW, ONE_THREAD = "gradtape", "TensorFlow", "TensorFlow on one thread"
@@ -212,6 +219,19 @@ def summary(found: Sequence[Found]) -> str:
     )
 
 
+def _circumstances(load_before: float) -> str:
+    """How busy the machine was, and how many threads the environment allows."""
+    busy = (
+        ", so other programs took a part of the machine, and columns by the clock are too large"
+        if load_before > BUSY
+        else ""
+    )
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
+    limits = [f"{name}={os.environ[name]}" for name in names if os.environ.get(name)]
+    threads = " and ".join(limits) or "every library has its default number of threads"
+    return f"load average {load_before:.1f} before the run{busy}; {threads}"
+
+
 def page(found: Sequence[Found], load_before: float) -> str:
     return f"""# Every op beside TensorFlow
 
@@ -226,8 +246,8 @@ benchmarks/op_table.py.
 Each library has a process of its own, and they take turns. The first column is gradtape's time,
 with the gradient. The next two are ratios to TensorFlow with its threads, by the clock, the best of
 many calls; the last two are ratios of processor time to TensorFlow on one thread. Machine:
-{machine()}; load average {load_before:.1f} before the run, and
-OPENBLAS_NUM_THREADS={os.environ.get("OPENBLAS_NUM_THREADS", "")}.
+{machine()};
+{_circumstances(load_before)}.
 
 {as_markdown(table(found))}
 """
@@ -239,6 +259,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # TensorFlow speaks of the processor otherwise
+    for name in _OLDER:
+        os.environ.pop(name, None)
     rows = [_BY_NAME[name] for name in options.names] or ROWS
     libraries = [_Library(title) for title in (GRADTAPE, TENSORFLOW, ONE_THREAD)]
     load_before = load()

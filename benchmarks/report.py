@@ -64,6 +64,12 @@ def quantities(figures: Figures, contenders: Sequence[str], unit: str | None = N
     return lines
 
 
+def table_of(figures: Figures, unit: str) -> Table:
+    """Figures of contenders that are not those of the workloads."""
+    contenders = list(dict.fromkeys(name for row in figures.values() for name in row))
+    return quantities(figures, contenders, unit)
+
+
 def packages(results: Results) -> Table:
     """Imports and sizes."""
     lines = [["", "import, on top of NumPy's", "installed with all it needs"]]

@@ -34,8 +34,13 @@ class Results:
     imports: dict[str, float] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)
     profile: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
+    tables: dict[str, Figures] = field(default_factory=dict)  # of the sections, by their names
     load_after: float = 0.0
     seconds: float = 0.0
+
+    def figures(self, measure: str) -> Figures:
+        """What is called so among the figures of steps and of the sections' tables."""
+        return self.tables[measure] if measure in self.tables else getattr(self, measure, {})
 
     def write(self, path: Path = PATH) -> None:
         path.write_text(

@@ -147,6 +147,13 @@ def _burgers(rng: Random) -> Inputs:
     return Inputs(points, None, _mlp(rng, 2, 20, 20, 20, 20, 1))
 
 
+def _gaussian_process(rng: Random) -> Inputs:
+    points = rng.uniform(-3, 3, (600, 3))
+    values = np.sin(points).sum(axis=1, keepdims=True) + rng.normal(size=(600, 1)) / 10
+    scales = np.array([0.1, 0.0, -0.1, 0.3, -3.0])  # logs: of three lengths, the signal, the noise
+    return Inputs(scales, (points, values))
+
+
 TRAINING = [
     Workload(
         "small_mlp",
@@ -177,6 +184,7 @@ TRAINING = [
     Workload("lstm", "LSTM, 50 steps, 64-128, batch 32", _lstm),
     Workload("transformer", "transformer, 2 layers of 128, 8 × 64", _transformer, tolerance=5e-4),
     Workload("embedding", "embedding, 100,000 × 64, 1,024 ids", _embedding, "µs"),
+    Workload("gaussian_process", "Gaussian process, 600 points, float64", _gaussian_process),
 ]
 """Steps of training: the loss and all its gradients; of the embedding, the update too."""
 

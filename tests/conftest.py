@@ -9,6 +9,7 @@ where tests otherwise wait for it.
 from __future__ import annotations
 
 import gc
+import sys
 from zlib import crc32
 
 import pytest
@@ -89,20 +90,26 @@ def sample(items):
 
 @pytest.fixture(autouse=True)
 def waits_for_xla(request):
-    """Where a test is marked so."""
+    """Where a test is marked so: it begins when no program of an earlier test is being compiled."""
     before = settings.wait_for_compilation
     if request.node.get_closest_marker("waits"):
         settings.wait_for_compilation = True
+        beside = sys.modules.get("gradtape.functions.beside")
+        if beside is not None:
+            beside._turns.wait()
     yield
     settings.wait_for_compilation = before
 
 
 @pytest.fixture(autouse=True)
 def nothing_left_recording():
-    """Fails a test that leaves a tape, an accumulator, a vmap or a profile running, or a Node in
-    no recording, and ends that for the tests that follow.
+    """Fails a test that leaves a tape, an accumulator, a vmap or a profile running, a Node in no
+    recording, or a name scope of Keras open, and ends that for the tests that follow.
     """
     yield
+    scopes = open_scopes_of_keras()
+    names = [scope.name for scope in scopes]
+    scopes.clear()
     left = (*here.state.recorders, *here.state.levels, *here.state.observers, *relying)
     misplaced = list(NOWHERE.nodes)
     NOWHERE.nodes.clear()
@@ -116,5 +123,13 @@ def nothing_left_recording():
             f"this test left {len(left)} recording: "
             f"{', '.join(type(recorder).__name__ for recorder in left)}"
         )
+    if names:
+        pytest.fail(f"this test left name scopes of Keras open: {names}")
     if misplaced:
         pytest.fail(f"this test recorded what no tape follows, which is kept for ever: {misplaced}")
+
+
+def open_scopes_of_keras():
+    """Those of this thread, in which the names of layers and Variables would begin."""
+    state = sys.modules.get("keras.src.backend.common.global_state")
+    return (state and state.get_global_attribute("name_scope_stack")) or []

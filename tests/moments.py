@@ -162,6 +162,15 @@ def thread_now() -> dict[str, Any]:
     if "jax" in sys.modules:
         names = ("enable_x64", "default_device")
         found |= {name: xla_settings._setting(name).get_local() for name in names}
+        settings = vars(import_module("jax._src.config")).items()
+        found |= {
+            f"JAX's {name}": setting.value
+            for name, setting in settings
+            if hasattr(setting, "get_local")
+            and not isinstance(setting, type)
+            # Interrupted as it runs an equation, JAX says "no mesh" where it said nothing.
+            and name != "abstract_mesh_context_manager"
+        }
         found["JAX's trace"] = type(xla_settings._traces().trace)
         found["JAX's key"] = import_module("jax._src.core").trace_state.value
     return found

@@ -23,10 +23,7 @@ def error_of(name):
         ("lite", "gradtape has no tf.lite: save the Keras model"),
         ("lite.TFLiteConverter", "gradtape has no tf.lite: "),
         ("estimator", "TensorFlow itself"),
-        (
-            "linalg.LinearOperatorDiag",
-            "gradtape has no tf.linalg.LinearOperatorDiag: the functions",
-        ),
+        ("linalg.LinearOperatorDag", "did you mean 'LinearOperatorDiag'?"),
         ("compat.v2.lite", "gradtape has no tf.lite: "),
         ("compat.v1.placeholder", "argument of a function"),
         ("compat.v1.nn.dynamic_rnn", "tf.keras.layers.RNN"),

@@ -201,6 +201,7 @@ def same(found, right):
             np.testing.assert_array_equal(*map(tf.convert_to_tensor, (a, b)))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("subclass", SUBCLASSES)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("door", DOORS)

@@ -83,12 +83,28 @@ def test_what_is_a_tensor_is_read_alike(policy):
     assert tape.gradient(y, v).numpy() == [2.0]
 
 
+class Gone:
+    """An array whose values cannot be had."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise ValueError("its device is gone")
+
+
 @pytest.mark.parametrize("policy", [TENSORFLOW, NUMPY], ids=["tensorflow", "numpy"])
 @pytest.mark.parametrize(
-    ("value", "says"), [([[1.0], [1.0, 2.0]], "different lengths"), (object(), "object")]
+    ("value", "says"),
+    [
+        ([[1.0], [1.0, 2.0]], "different lengths"),
+        ((1.0, [2.0]), "different lengths"),
+        ([np.ones(2), np.ones(3)], "different lengths"),
+        ([np.ones((2, 3)), np.ones((3, 3))], "different lengths"),
+        (object(), "object"),
+        (Gone(), "device is gone"),
+        ([Gone(), Gone()], "device is gone"),
+    ],
 )
 def test_what_is_refused_names_the_argument(policy, value, says):
-    with pytest.raises((TypeError, ValueError), match=f"f: x.*{says}"):
+    with pytest.raises((TypeError, ValueError), match=f"(?s)f: x.*{says}"):
         policy.tensor(value, "f: x")
 
 

@@ -11,10 +11,10 @@ from gradtape.ops.computing import only_computes
 from gradtape.ops.registry import registry
 
 NAMES = [
-    "ON_HOST", "Block", "DisturbedError", "HeldTensor", "MadeBy", "binary", "block",
-    "combine_rows", "forget", "hide_frames", "hold", "look_into", "op", "outside_programs",
-    "quietly", "random_states", "regions", "scan", "trace_again", "unary", "undisturbed",
-    "variables_made", "why_none", "writing",
+    "ON_HOST", "Block", "DisturbedError", "HeldTensor", "Layout", "MadeBy", "binary", "block",
+    "combine_rows", "forget", "hide_frames", "hold", "lay_out", "look_into", "op",
+    "outside_programs", "quietly", "random_states", "regions", "replica_context", "scan",
+    "trace_again", "unary", "undisturbed", "variables_made", "why_none", "writing",
 ]  # fmt: skip
 
 

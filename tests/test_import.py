@@ -68,6 +68,22 @@ assert isinstance(tf.ragged.constant([[1], []]), tf.RaggedTensor)
     modules_after(code)
 
 
+def test_a_namespace_finds_names_when_they_are_used():
+    code = """
+import sys
+import gradtape as tf
+from gradtape.start import IMPORTED_WHEN_USED
+assert not [m for m in sys.modules if m.startswith(tuple(f"{f}." for f in IMPORTED_WHEN_USED))]
+assert "LinearOperatorDiag" in dir(tf.linalg) and "LinearOperatorDiag" not in vars(tf.linalg)
+found = tf.linalg.LinearOperatorDiag
+assert vars(tf.linalg)["LinearOperatorDiag"] is found
+from gradtape.linalg import LinearOperator
+assert issubclass(found, LinearOperator)
+assert not hasattr(tf.linalg, "LinearOperatorDag")
+"""
+    modules_after(code)
+
+
 def test_a_gradient_brings_in_nothing_heavy():
     code = """
 import gradtape as tf

@@ -100,6 +100,29 @@ def profile(_):
 
 
 @row
+def a_new_function(_):
+    """What is traced later depends on its Variables, not on the values that they had then."""
+    variables = some_variables()
+
+    def run():
+        @tf.function
+        def step():
+            for variable in variables:
+                variable.assign_add(tf.ones(variable.shape))
+
+        step()
+
+    def check():
+        before = [variable.numpy() for variable in variables]
+        run()
+        run()
+        for variable, value in zip(variables, before, strict=True):
+            assert np.array_equal(variable.numpy(), value + 2.0)
+
+    return run, check
+
+
+@row
 def check_numerics(_):
     variables, tapes = some_variables(), []
 

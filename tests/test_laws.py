@@ -179,6 +179,7 @@ def _is_none(node: ast.AST) -> bool:
 
 
 SAME_NAMES = {
+    "gradtape.bridge.sympy_code": (1, "the functions that stand for SymPy's"),
     "gradtape.api.numpy.padding": (2, "modes of np.pad"),
     "gradtape.api.numpy.protocol": (1, "np.fft is a namespace"),
     "gradtape.api.numpy.special": (1, "the functions of scipy.special by their names there"),
@@ -538,6 +539,12 @@ KNOW_XLA = {
     "gradtape.api.tensorflow.random.draws": "random numbers of programs",
     "gradtape.api.tensorflow.random.generator": "random numbers of programs",
     "gradtape.api.tensorflow.random.sequence": "random numbers of programs",
+    "gradtape.bridge.as_jax": "functions of JAX's arrays, in JAX's own programs",
+    "gradtape.bridge.foreign": "Python that a program calls back",
+    "gradtape.bridge.jax_arguments": "the structures that JAX knows",
+    "gradtape.bridge.jax_functions": "the user's own JAX code, and the switch that it runs with",
+    "gradtape.bridge.jax_primitive": "a primitive of JAX's",
+    "gradtape.bridge.jax_programs": "the user's own JAX code, and the switch that it runs with",
     "gradtape.compat.local_devices": "devices",
     "gradtape.core.buffered": "a Variable's memory may have gone to a program",
     "gradtape.core.device": "devices",
@@ -590,7 +597,7 @@ def test_a_private_import_is_found():
 
 WIDTH = 100
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("src", "tests", "tests_tf", "tools", "examples")
+FOLDERS = ("src", "tests", "tests_bridges", "tests_tf", "tools", "examples")
 
 
 # Blocks end at whatever moment a signal comes

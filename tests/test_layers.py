@@ -37,12 +37,18 @@ LAYERS = (
     ("io",),
     ("data",),
     ("summary",),
+    ("distribute",),
+    ("bridge",),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}
 INSIDE_FUNCTIONS = {"scipy"}  # slow to import, needed by few
 XLA = {"jax", "jaxlib", "malt"}
-XLA_MODULES = ("gradtape.engines.xla", "gradtape.functions")
+XLA_MODULES = (
+    "gradtape.engines.xla",
+    "gradtape.functions",
+    "gradtape.bridge.jax_primitive",  # it tells JAX how to differentiate a program of gradtape's
+)
 # Classes whose methods import what they need, from layers above, when they are called.
 METHODS = (
     "gradtape.absent",  # which reads its sentences when a name is not found
@@ -57,6 +63,8 @@ SERVED_BY = {
     "einops": ("gradtape.api.tensorflow.einops_backend",),
     "keras": KERAS_IS_KNOWN_BY,
     "keras_gradtape": KERAS_IS_KNOWN_BY,
+    "sympy": ("gradtape.bridge.sympy_code",),
+    "torch": ("gradtape.bridge.torch_arrays",),
 }
 # Functions whose first argument is the name of a module that they import.
 BY_NAME = {"import_module", "__import__", "imported_when_called"}
@@ -252,7 +260,8 @@ def test_no_modules_import_each_other_in_a_circle():
         ("gradtape.ops.op", "def f():\n    import_module('jax.numpy')", "only the XLA engine"),
         ("gradtape.functions.trace", "import keras", "keras_imports and gradtape.callbacks may"),
         ("gradtape.functions.trace", "import_module('keras_gradtape')", "keras_imports"),
-        ("gradtape.functions.trace", "import torch", "not a dependency"),
+        ("gradtape.functions.trace", "import torch", "only gradtape.bridge.torch_arrays"),
+        ("gradtape.ops.op", "import_module('sympy')", "only gradtape.bridge.sympy_code"),
         ("gradtape.functions.trace", "def f():\n    import tensorflow", "not a dependency"),
     ],
 )

@@ -14,7 +14,8 @@ import gradtape
 SOURCES = Path(gradtape.__file__).parent
 TESTS = Path(__file__).parent
 FOLDERS = (
-    "core", "data", "engines", "transforms", "functions", "inspect", "compat", "io", "summary",
+    "core", "data", "distribute", "engines", "transforms", "functions", "inspect", "compat", "io",
+    "summary",
 )  # fmt: skip
 AUTOGRAPH = [f"functions/autograph/{name}" for name in (
     "blocks", "branches", "builtins", "calls", "conversion", "fallback", "loop_variables", "loops",
@@ -35,6 +36,14 @@ ELSEWHERE = {
     "api/tensorflow/test_sparse.py": (
         "core/sparse_tensor",
         "what it promises shows in the functions of tf.sparse",
+    ),
+    "distribute/test_strategy.py": (
+        "core/replicas functions/replicated distribute/contexts distribute/lockstep",
+        "what replicas do shows in what a strategy runs",
+    ),
+    "core/xla/test_layouts.py": (
+        "engines/xla/meshes",
+        "what it does with arrays shows where several devices share a program",
     ),
     "compat/audit/test_command.py": (
         "compat/audit/report compat/audit/verdicts",

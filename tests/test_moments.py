@@ -315,7 +315,7 @@ USES = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("case", CASES)

@@ -259,6 +259,22 @@ def test_the_root_finds_some_names_when_they_are_used(names, package):
         names.namespaces(package)
 
 
+def test_a_namespace_imports_what_is_defined_in_some_folders_when_it_is_used(names, package):
+    folder = package / "rare"
+    folder.mkdir()
+    (folder / "waves.py").write_text('@published("math.Wave")\nclass Wave: pass\n', "utf-8")
+    start = package / "start.py"
+    start.write_text(
+        'LOADED_WHEN_USED = ()\nIMPORTED_WHEN_USED = ("gradtape.rare",)\n', encoding="utf-8"
+    )
+    written = names.namespaces(package)[package / "math.py"]
+    now, _, later = written.partition("if _typing.TYPE_CHECKING:\n")
+    assert "waves" not in now
+    assert later.startswith("    from gradtape.rare.waves import Wave\nelse:\n")
+    assert '        "gradtape.rare",\n        {\n            "Wave": "waves",\n' in later
+    assert '"Wave"' in written.partition("__all__")[2]
+
+
 def test_long_lists_are_wrapped_as_ruff_wants_them(names, package):
     defined = [f"name{number}" for number in range(40)]
     (package / "many.py").write_text(

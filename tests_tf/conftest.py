@@ -12,5 +12,5 @@ with warnings.catch_warnings():
 
 tf.get_logger().setLevel("ERROR")  # some functions we must call tell that they will change one day
 
-# Programs that test_keras.py runs, each on one backend of Keras's.
-collect_ignore = ["keras_dtypes.py", "keras_losses.py", "keras_text.py"]
+# Programs that tests run in processes of their own, each on one backend of Keras's.
+collect_ignore = ["keras_dtypes.py", "keras_losses.py", "keras_restored.py", "keras_text.py"]

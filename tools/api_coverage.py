@@ -47,10 +47,6 @@ DIFFERENTIABLE_HERE = {
 REASONS = (
     (r"\.SparseTensorSpec$", "an input_signature of sparse tensors: XLA has none"),
     (
-        r"\.LinearOperator",
-        "a class hierarchy of its own; the functions of tf.linalg do the same on matrices",
-    ),
-    (
         r"^tf\.test\.TestCase$",
         "pytest and unittest do this; gradtape.testing has the checks of derivatives",
     ),

@@ -111,13 +111,18 @@ def _place(value: ast.expr, imported: dict[str, str], module: str) -> Place:
 
 
 class Later(NamedTuple):
-    """What `gradtape` imports when it is first used: its own namespaces and Keras's, and names with
-    their modules.
+    """What is imported when it is first used: by `gradtape`, its own namespaces and Keras's, and
+    names with their modules; by other namespaces, what is defined in some folders.
     """
 
     own: Sequence[str]
     of_keras: Sequence[str]
     names: Mapping[str, str]
+    folders: Sequence[str]
+
+    def folder(self, place: Place) -> str:
+        """The folder of these that something is defined in, if there is one."""
+        return next((each for each in self.folders if place.module.startswith(f"{each}.")), "")
 
 
 def loaded_when_used(package: Path = PACKAGE) -> Later:
@@ -125,13 +130,20 @@ def loaded_when_used(package: Path = PACKAGE) -> Later:
     found, names = {}, {}
     for statement in ast.parse((package / "start.py").read_text(encoding="utf-8")).body:
         match statement:
-            case ast.Assign([ast.Name("LOADED_WHEN_USED" | "OF_KERAS" as name)], value):
+            case ast.Assign(
+                [ast.Name("LOADED_WHEN_USED" | "OF_KERAS" | "IMPORTED_WHEN_USED" as name)], value
+            ):
                 found[name] = sorted(ast.literal_eval(value))
             case ast.Assign([ast.Name("FOUND_WHEN_USED")], value):
                 names = ast.literal_eval(value)
     if "LOADED_WHEN_USED" not in found:
         raise NamesError(f"{package / 'start.py'} has no LOADED_WHEN_USED.")
-    return Later(found["LOADED_WHEN_USED"], found.get("OF_KERAS", ()), names)
+    return Later(
+        found["LOADED_WHEN_USED"],
+        found.get("OF_KERAS", ()),
+        names,
+        found.get("IMPORTED_WHEN_USED", ()),
+    )
 
 
 # Writing
@@ -179,10 +191,39 @@ def _text(path: Path, namespace: str, members: dict[str, Place], later: Later) -
     docstring = ast.parse(source).body[0]
     opening = "\n".join(source.splitlines()[: docstring.end_lineno])
     listed = {name: place for name, place in members.items() if namespace or name not in later.own}
-    after = ABSENT if namespace else _root(later)
+    after = _after(listed, later) if namespace else _root(later)
     before = "import typing as _typing\n\n"
-    now = {name: place for name, place in listed.items() if namespace or name not in later.names}
+    now = {
+        name: place
+        for name, place in listed.items()
+        if not later.folder(place) and (namespace or name not in later.names)
+    }
     return f"{opening}\n\n{NOTICE}\n\n{before}{_imports(now)}{after}\n{_all(listed)}"
+
+
+def _after(members: dict[str, Place], later: Later) -> str:
+    """What a namespace has after its imports."""
+    below = {name: place for name, place in members.items() if later.folder(place)}
+    if not below:
+        return ABSENT
+    imports = textwrap.indent(_imports(below, WIDTH - len(INDENT)), INDENT)
+    folder = later.folder(next(iter(below.values())))
+    modules = "".join(
+        f'            "{name}": "{below[name].module.removeprefix(folder)[1:]}",\n'
+        for name in sorted(below, key=_order)
+    )
+    return f"""
+if _typing.TYPE_CHECKING:
+{imports}else:
+    from gradtape.absent import found_when_used as _found_when_used
+
+    __getattr__, __dir__ = _found_when_used(
+        __name__,
+        "{folder}",
+        {{
+{modules}        }},
+    )
+"""
 
 
 def _root(later: Later) -> str:
@@ -212,7 +253,7 @@ def _all(names: Iterable[str]) -> str:
     return f"__all__ = [\n{lines}\n]  # fmt: skip\n"
 
 
-def _imports(members: dict[str, Place]) -> str:
+def _imports(members: dict[str, Place], width: int = WIDTH) -> str:
     """The import statements, in the order and the form that ruff gives them."""
     plain: dict[str, list[str]] = defaultdict(list)
     renamed: dict[str, list[str]] = defaultdict(list)
@@ -220,19 +261,20 @@ def _imports(members: dict[str, Place]) -> str:
         if name == place.name:
             plain[place.module].append(name)
         else:
-            renamed[place.module].append(_import(place.module, [f"{place.name} as {name}"]))
+            wanted = [f"{place.name} as {name}"]
+            renamed[place.module].append(_import(place.module, wanted, width))
     sections: dict[bool, list[str]] = {False: [], True: []}
     for module in sorted({*plain, *renamed}):
         own = sections[module.partition(".")[0] == "gradtape"]
         names = sorted(plain[module], key=_import_order)
-        statements = [_import(module, names)] if names else []
+        statements = [_import(module, names, width)] if names else []
         own.extend(sorted([*statements, *renamed[module]], key=_statement_order))
     return "\n".join("".join(section) for section in sections.values() if section)
 
 
-def _import(module: str, names: list[str]) -> str:
+def _import(module: str, names: list[str], width: int) -> str:
     line = f"from {module} import {', '.join(names)}\n"
-    if len(line) <= WIDTH + 1:
+    if len(line) <= width + 1:
         return line
     return f"from {module} import (\n" + "".join(f"    {name},\n" for name in names) + ")\n"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import autograd
 import autograd.numpy as np
+from autograd.scipy.linalg import solve_triangular
 
 from benchmarks.libraries import Step, named
 from benchmarks.workloads import (
@@ -132,6 +133,21 @@ def embedding(inputs: Inputs) -> Step:
     return Step(step, (inputs.x, inputs.y), read=lambda: [table])
 
 
+def gaussian_process(inputs: Inputs) -> Step:
+    def loss(scales, points, values):
+        scaled = points / np.exp(scales[:3])
+        squares = np.sum(np.square(scaled), axis=1)
+        distances = squares[:, None] + squares[None, :] - 2 * np.dot(scaled, scaled.T)
+        noise = np.exp(scales[4]) * np.eye(len(points))
+        root = np.linalg.cholesky(np.exp(scales[3] - 0.5 * distances) + noise)
+        white = solve_triangular(root, values, lower=True)
+        logs = np.log(np.diagonal(root, axis1=-1, axis2=-2))
+        return 0.5 * np.sum(np.square(white)) + np.sum(logs)
+
+    gradient = autograd.grad(loss)
+    return Step(lambda *given: [gradient(*given)], (inputs.x, *inputs.y))
+
+
 def adds(inputs: Inputs) -> Step:
     def total(z):
         for _ in range(ADDS):
@@ -182,6 +198,7 @@ STEPS = named(
     lstm,
     transformer,
     embedding,
+    gaussian_process,
     adds,
     jacobian,
     hessian,

@@ -11,12 +11,14 @@ def _without_waiting(function):
 
 
 def _function(function):
-    """A function that returns when its results are there: programs run beside Python."""
+    """A function that returns when its results are there: programs run beside Python; its first
+    calls, while XLA compiles, run on NumPy, and have them at once.
+    """
     program = _without_waiting(function)
 
     def run(*arguments):
         found = program(*arguments)
-        jax.block_until_ready([tensor.held for tensor in found])
+        jax.block_until_ready([getattr(tensor, "held", None) for tensor in found])
         return found
 
     return run

@@ -82,8 +82,29 @@ def calls(inputs: Inputs) -> Step:
     return Step(jax.jit(lambda *xs: [x + 1 for x in xs]), tuple(map(jnp.asarray, inputs.x)))
 
 
+def gaussian_process(inputs: Inputs) -> Step:
+    def loss(scales, points, values):
+        scaled = points / jnp.exp(scales[:3])
+        squares = jnp.sum(jnp.square(scaled), axis=1)
+        distances = squares[:, None] + squares[None, :] - 2 * scaled @ scaled.T
+        noise = jnp.exp(scales[4]) * jnp.eye(len(points))
+        root = jnp.linalg.cholesky(jnp.exp(scales[3] - 0.5 * distances) + noise)
+        white = jax.scipy.linalg.solve_triangular(root, values, lower=True)
+        return 0.5 * jnp.sum(jnp.square(white)) + jnp.sum(jnp.log(jnp.diagonal(root)))
+
+    # For this one alone: the others stay as JAX has them by default.
+    with jax.enable_x64(True):
+        inner = program(lambda *given: [jax.grad(loss)(*given)], inputs.x, *inputs.y)
+
+    def step(*given):
+        with jax.enable_x64(True):
+            return inner.function(*given)
+
+    return Step(step, inner.arguments)
+
+
 STEPS = (
-    named(small_mlp, chain, large_mlp, elementwise, embedding, update, calls)
+    named(small_mlp, chain, large_mlp, elementwise, embedding, gaussian_process, update, calls)
     | NETWORKS
     | DERIVATIVES
 )

@@ -3,6 +3,7 @@ reference that all are checked by.
 """
 
 import numpy as np
+from scipy.linalg.lapack import dpotri
 from scipy.sparse import diags_array
 
 from benchmarks.libraries import Step, named
@@ -94,6 +95,29 @@ def embedding(inputs: Inputs) -> Step:
     return Step(step, (inputs.x, inputs.y), read=lambda: [table])
 
 
+def gaussian_process(inputs: Inputs) -> Step:
+    def step(scales, points, values):
+        scaled = points / np.exp(scales[:3])
+        squares = np.square(scaled)
+        sums = squares.sum(axis=1)
+        distances = sums[:, None] + sums[None, :] - 2 * scaled @ scaled.T
+        signal, noise = np.exp(scales[3] - 0.5 * distances), np.exp(scales[4])
+        covariance = signal.copy()
+        covariance.flat[:: len(points) + 1] += noise
+        root = np.linalg.cholesky(covariance)
+        inverse = dpotri(root, lower=True, overwrite_c=True)[0]
+        inverse += np.tril(inverse, -1).T
+        solved = inverse @ values
+        g = 0.5 * (inverse - solved @ solved.T)  # by the covariance
+        by_signal = g * signal
+        # By the log of a length: half the sum over all pairs of by_signal * (a - b)² / length².
+        rows = by_signal.sum(axis=1)
+        by_lengths = 2 * (rows @ squares - ((by_signal @ scaled) * scaled).sum(axis=0))
+        return [np.concatenate([by_lengths, [by_signal.sum(), noise * np.trace(g)]])]
+
+    return Step(step, (inputs.x, *inputs.y))
+
+
 def adds(inputs: Inputs) -> Step:
     def step(x, y):
         z = x
@@ -158,6 +182,6 @@ def sparse_jacobian(inputs: Inputs) -> Step:
 
 
 STEPS = named(
-    *(small_mlp, chain, large_mlp, elementwise, embedding, adds),
+    *(small_mlp, chain, large_mlp, elementwise, embedding, gaussian_process, adds),
     *(jacobian, batch_jacobian, curves, tall_jacobian, sparse_jacobian),
 )

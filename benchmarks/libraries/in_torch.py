@@ -69,6 +69,21 @@ def embedding(inputs: Inputs) -> Step:
     return Step(step, (ids, torch.tensor(inputs.y)), read=lambda: [table.detach()])
 
 
+def gaussian_process(inputs: Inputs) -> Step:
+    def step(scales, points, values):
+        scaled = points / torch.exp(scales[:3])
+        squares = torch.sum(torch.square(scaled), dim=1)
+        distances = squares[:, None] + squares[None, :] - 2 * scaled @ scaled.T
+        noise = torch.exp(scales[4]) * torch.eye(len(points), dtype=torch.float64)
+        root = torch.linalg.cholesky(torch.exp(scales[3] - 0.5 * distances) + noise)
+        white = torch.linalg.solve_triangular(root, values, upper=False)
+        loss = 0.5 * torch.sum(torch.square(white)) + torch.sum(torch.log(torch.diagonal(root)))
+        return torch.autograd.grad(loss, [scales])
+
+    scales = torch.tensor(inputs.x, requires_grad=True)
+    return Step(step, (scales, *map(torch.tensor, inputs.y)))
+
+
 def adds(inputs: Inputs) -> Step:
     y = torch.tensor(inputs.y)
 
@@ -80,4 +95,8 @@ def adds(inputs: Inputs) -> Step:
     return _gradient_by_x(total, inputs)
 
 
-STEPS = named(small_mlp, chain, large_mlp, elementwise, embedding, adds) | NETWORKS | DERIVATIVES
+STEPS = (
+    named(small_mlp, chain, large_mlp, elementwise, embedding, gaussian_process, adds)
+    | NETWORKS
+    | DERIVATIVES
+)

@@ -85,6 +85,24 @@ def embedding(tf, inputs: Inputs) -> Step:
     return Step(step, (tf.constant(inputs.x), tf.constant(inputs.y)), read=lambda: [table])
 
 
+def gaussian_process(tf, inputs: Inputs) -> Step:
+    def step(scales, points, values):
+        with tf.GradientTape() as tape:
+            tape.watch(scales)
+            scaled = points / tf.exp(scales[:3])
+            squares = tf.reduce_sum(tf.square(scaled), axis=1)
+            products = tf.matmul(scaled, scaled, transpose_b=True)
+            distances = squares[:, None] + squares[None, :] - 2 * products
+            noise = tf.exp(scales[4]) * tf.eye(points.shape[0], dtype=tf.float64)
+            root = tf.linalg.cholesky(tf.exp(scales[3] - 0.5 * distances) + noise)
+            white = tf.linalg.triangular_solve(root, values)
+            logs = tf.math.log(tf.linalg.diag_part(root))
+            loss = 0.5 * tf.reduce_sum(tf.square(white)) + tf.reduce_sum(logs)
+        return [tape.gradient(loss, scales)]
+
+    return Step(step, tuple(map(tf.constant, (inputs.x, *inputs.y))))
+
+
 def adds(tf, inputs: Inputs) -> Step:
     y = tf.constant(inputs.y)
 
@@ -115,4 +133,6 @@ def steps(tf, makers: dict[str, Callable[..., Step]]) -> dict[str, Maker]:
     return {name: partial(make, tf) for name, make in makers.items()}
 
 
-TRAINING = named(small_mlp, chain, large_mlp, elementwise, embedding, adds, update, calls)
+TRAINING = named(
+    small_mlp, chain, large_mlp, elementwise, embedding, gaussian_process, adds, update, calls
+)

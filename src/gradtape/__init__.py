@@ -8,6 +8,7 @@ from numpy import newaxis
 
 from gradtape import autodiff, debugging, dtypes, errors, linalg, math, nest, nn, random
 from gradtape.api.tensorflow.arithmetic import realdiv, truncatediv, truncatemod
+from gradtape.api.tensorflow.buckets import pad_to_bucket
 from gradtape.api.tensorflow.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
 from gradtape.api.tensorflow.complex_numbers import complex
 from gradtape.api.tensorflow.conversion import bitcast, saturate_cast
@@ -97,6 +98,7 @@ from gradtape.api.tensorflow.indexing import (
     tensor_scatter_nd_update,
     where,
 )
+from gradtape.api.tensorflow.joining import concat, meshgrid, repeat, split, stack, tile, unstack
 from gradtape.api.tensorflow.linalg.decompositions import eig, eigvals
 from gradtape.api.tensorflow.linalg.matrices import sqrtm as matrix_square_root
 from gradtape.api.tensorflow.linalg.products import einsum, matmul, norm, tensordot
@@ -147,22 +149,15 @@ from gradtape.api.tensorflow.reductions import (
 )
 from gradtape.api.tensorflow.shaping import (
     broadcast_to,
-    concat,
     expand_dims,
-    meshgrid,
     pad,
-    repeat,
     reshape,
     reverse,
     roll,
     slice,
-    split,
     squeeze,
-    stack,
     strided_slice,
-    tile,
     transpose,
-    unstack,
 )
 from gradtape.api.tensorflow.tensor_array import TensorArray
 from gradtape.api.tensorflow.trigonometry import (
@@ -252,10 +247,12 @@ if _typing.TYPE_CHECKING:
     from gradtape import array_api as array_api
     from gradtape import autograph as autograph
     from gradtape import bitwise as bitwise
+    from gradtape import bridge as bridge
     from gradtape import callbacks as callbacks
     from gradtape import compat as compat
     from gradtape import config as config
     from gradtape import data as data
+    from gradtape import distribute as distribute
     from gradtape import experimental as experimental
     from gradtape import image as image
     from gradtape import io as io
@@ -315,9 +312,9 @@ __all__ = [
     "linspace", "logical_and", "logical_not", "logical_or", "map_fn", "math", "matmul",
     "matrix_square_root", "maximum", "meshgrid", "minimum", "multiply", "name_scope", "negative",
     "nest", "newaxis", "nn", "no_gradient", "no_op", "norm", "not_equal", "numpy_function",
-    "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pow", "print", "profile",
-    "py_function", "random", "random_normal_initializer", "random_uniform_initializer", "range",
-    "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
+    "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pad_to_bucket", "pow", "print",
+    "profile", "py_function", "random", "random_normal_initializer", "random_uniform_initializer",
+    "range", "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
     "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat",
     "required_space_to_batch_paddings", "reshape", "reverse", "reverse_sequence", "roll", "round",
     "saturate_cast", "scalar_mul", "scan", "scatter_nd", "searchsorted", "sequence_mask", "shape",

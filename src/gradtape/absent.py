@@ -25,6 +25,27 @@ def absent_from(module: str) -> Callable[[str], NoReturn]:
     return refuse
 
 
+def found_when_used(
+    module: str, folder: str, names: dict[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and the `__dir__` of a namespace with names that are imported from modules
+    of a folder when they are first used.
+    """
+    refuse = absent_from(module)
+
+    def find(name: str) -> Any:
+        if name not in names:
+            raise refuse(name)
+        found = getattr(import_module(f"{folder}.{names[name]}"), name)
+        vars(sys.modules[module])[name] = found  # the next use asks nobody
+        return found
+
+    def listed() -> list[str]:
+        return sorted({*vars(sys.modules[module]), *names})
+
+    return find, listed
+
+
 class AbsentFinder:
     """The last finder of all, asked for what nobody has found: `from gradtape import lite` and
     `import gradtape.lite` then say what to use instead.

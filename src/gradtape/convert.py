@@ -18,6 +18,7 @@ import numpy as np
 from gradtape import dtypes, nest
 from gradtape.core.buffered import relying
 from gradtape.core.device import new_tensor
+from gradtape.core.messages import no_array
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
@@ -247,9 +248,7 @@ def numpy_array(value: Any, argument: str) -> Any:
     try:
         return np.asarray(value)
     except ValueError as error:
-        raise ValueError(
-            f"{argument} cannot become a tensor: its rows have different lengths."
-        ) from error
+        raise ValueError(f"{argument} cannot become a tensor: {no_array(value, error)}") from error
 
 
 def _is_empty(value: Any) -> bool:

@@ -23,9 +23,11 @@ from gradtape.api.tensorflow.checkpoint.late import variables_made
 from gradtape.api.tensorflow.random.sequence import counts_kept, states_of_programs
 from gradtape.blocks import Block, block
 from gradtape.core.location import own_files
+from gradtape.core.replicas import replica_context
 from gradtape.core.thread import here
 from gradtape.core.writing import writing
 from gradtape.core.xla.held_variable import DisturbedError, hold, undisturbed
+from gradtape.core.xla.layouts import Layout, lay_out
 from gradtape.core.xla.tensor import HeldTensor
 from gradtape.core.xla.trace import outside_programs
 from gradtape.engines.numpy.scatter import combine_rows
@@ -41,10 +43,10 @@ if TYPE_CHECKING:
     from gradtape.inspect.nonfinite import NonFinite
 
 __all__ = [
-    "ON_HOST", "Block", "DisturbedError", "HeldTensor", "MadeBy", "binary", "block",
-    "combine_rows", "forget", "hide_frames", "hold", "look_into", "op", "outside_programs",
-    "quietly", "random_states", "regions", "scan", "trace_again", "unary", "undisturbed",
-    "variables_made", "why_none", "writing",
+    "ON_HOST", "Block", "DisturbedError", "HeldTensor", "Layout", "MadeBy", "binary", "block",
+    "combine_rows", "forget", "hide_frames", "hold", "lay_out", "look_into", "op",
+    "outside_programs", "quietly", "random_states", "regions", "replica_context", "scan",
+    "trace_again", "unary", "undisturbed", "variables_made", "why_none", "writing",
 ]  # fmt: skip
 
 

@@ -32,10 +32,12 @@ LOADED_WHEN_USED = (
     "array_api",
     "autograph",
     "bitwise",
+    "bridge",
     "callbacks",
     "compat",
     "config",
     "data",
+    "distribute",
     "experimental",
     "image",
     "lookup",
@@ -68,6 +70,13 @@ FOUND_WHEN_USED = {
     "as_string": "gradtape.strings.joining",
 }
 """Names of `gradtape` itself that are defined in such namespaces, and their modules.
+
+Read by `tools/names.py`.
+"""
+
+IMPORTED_WHEN_USED = ("gradtape.api.tensorflow.linalg.operators",)
+"""Folders of definitions that few programs use: their namespaces import them when they are first
+used.
 
 Read by `tools/names.py`.
 """

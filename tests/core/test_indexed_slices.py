@@ -310,3 +310,46 @@ def test_a_second_derivative_of_a_gather(kind, forward, compiled):
         run(lambda slices: slices)
     found = tf.convert_to_tensor(run(tf.convert_to_tensor))
     np.testing.assert_array_equal(found, [12.0, 0.0, 18.0])
+
+
+def by_a_gather(v, ids):
+    return tf.gather(v * 1.0, ids)
+
+
+def beside_another_path(v, ids):
+    return tf.gather(v, ids) + 0.0 * v[0]
+
+
+def by_elements(v, ids):
+    return tf.gather_nd(v * 1.0, ids[:, None])
+
+
+def of_a_second_axis(v, ids):
+    return tf.gather(tf.transpose(v), ids, axis=1)
+
+
+def twice(v, ids):
+    return tf.gather(tf.gather(v * 1.0, [1, 0, 1]), ids)
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("width", [1, 8, 9, 130])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "pick", [by_a_gather, beside_another_path, by_elements, of_a_second_axis, twice]
+)
+def test_sums_of_half_precision_are_rounded_once(pick, dtype, width, compiled, persistent):
+    """In half precision 4096 times 1 is no more than 2048, or 256, if every sum is rounded."""
+    v = tf.Variable(tf.zeros([2, width], dtype))
+    ids = np.zeros(4096, np.int32)
+
+    def gradient():
+        with tf.GradientTape(persistent=persistent) as tape:
+            y = pick(v, ids)
+        return tf.convert_to_tensor(tape.gradient(y, v))
+
+    found = (tf.function(gradient) if compiled else gradient)()
+    assert found.dtype == dtype
+    rows = [[0.0] * width, [4096.0] * width]
+    np.testing.assert_array_equal(tf.cast(found, tf.float32), rows if pick is twice else rows[::-1])

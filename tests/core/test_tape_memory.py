@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.core import repeats
 
 ELEMENTS = 1_000_000
 ARRAY = 4 * ELEMENTS  # bytes of a float32 array
@@ -185,12 +186,39 @@ def test_a_result_that_no_rule_saved_is_freed_while_recording_goes_on():
 # During and after the backward walk
 
 
+def tanhs(x):
+    y = tf.tanh(x)
+    for _ in range(20):
+        y = tf.tanh(y)
+    return y
+
+
+def sum_of_products(x):
+    y = x * 2.0
+    for _ in range(10):
+        y = y * 2.0
+    return tf.reduce_sum(y)
+
+
+@pytest.fixture(params=["general", "written"])
+def walks(request, monkeypatch):
+    """The general walk, or one that is written out for these recordings."""
+    monkeypatch.setattr(repeats, "_known", {})
+    if request.param == "written":
+        monkeypatch.setattr(repeats, "_OFTEN", 1)
+        for model in (tanhs, sum_of_products):
+            x = tf.Variable([0.5])
+            with tf.GradientTape() as tape:
+                y = model(x)
+            tape.gradient(y, x)
+        assert all(walks.written for walks in repeats._known.values())
+
+
+@pytest.mark.usefixtures("walks")
 def test_the_walk_lets_go_of_what_it_has_passed(memory):
     x = large()
     with tf.GradientTape() as tape:
-        y = tf.tanh(x)
-        for _ in range(20):
-            y = tf.tanh(y)
+        y = tanhs(x)
     recorded = memory.now
     tracemalloc.reset_peak()
     gradient = tape.gradient(y, x)
@@ -200,13 +228,11 @@ def test_the_walk_lets_go_of_what_it_has_passed(memory):
     del gradient
 
 
+@pytest.mark.usefixtures("walks")
 def test_the_walk_holds_a_cotangent_and_the_next_one(memory):
     x = large()
     with tf.GradientTape() as tape:
-        y = x * 2.0
-        for _ in range(10):
-            y = y * 2.0
-        loss = tf.reduce_sum(y)
+        loss = sum_of_products(x)
     recorded = memory.now
     tracemalloc.reset_peak()
     tape.gradient(loss, x)
@@ -383,7 +409,7 @@ def small_watch(x):
 )
 def test_thousands_of_small_tapes_do_not_grow_the_process(step):
     x = tf.Variable([0.5, 0.25])
-    for _ in range(50):
+    for _ in range(repeats._OFTEN + 50):  # so that its walk has been written out
         step(x)
     tracemalloc.start()
     try:

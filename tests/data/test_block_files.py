@@ -1,6 +1,9 @@
 """save, load and snapshot: what is written is read again, and damaged files are refused."""
 
 import json
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -93,6 +96,36 @@ def test_saving_again_replaces_and_spares_what_is_no_dataset(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "other"]
 
 
+KEEPS = {
+    "cache": lambda dataset, path: dataset.cache(path),
+    "snapshot": lambda dataset, path: dataset.snapshot(path),
+}
+
+
+def written_by_save(dataset, path):
+    dataset.save(path)
+    return D.load(path)
+
+
+@pytest.mark.parametrize("there", ["nothing", "an empty folder", "a dataset"])
+@pytest.mark.parametrize("name", [*KEEPS, "save"])
+def test_a_link_is_followed(name, there, tmp_path):
+    target, link = tmp_path / "disk" / "kept", tmp_path / "link"
+    link.symlink_to(target)
+    if there == "an empty folder":
+        target.mkdir(parents=True)
+    elif there == "a dataset":
+        D.range(3).save(target)
+    keep = KEEPS.get(name, written_by_save)
+    read = there == "a dataset" and name != "save"
+    expected = list(range(3 if read else 5))
+    for _ in range(2):
+        assert [int(n) for n in keep(D.range(5), str(link))] == expected
+    assert link.is_symlink()
+    assert [int(n) for n in D.load(target)] == expected
+    assert [path.name for path in target.parent.iterdir()] == ["kept"]
+
+
 def test_an_error_leaves_nothing_behind(tmp_path):
     def wrong(n):
         if n == 2:
@@ -102,6 +135,44 @@ def test_an_error_leaves_nothing_behind(tmp_path):
     with pytest.raises(ValueError, match="wrong"):
         D.range(4).map(wrong).save(tmp_path / "kept")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", KEEPS)
+def test_one_of_several_iterators_writes_the_folder(name, tmp_path):
+    """The first that comes to its end; another that reads this by then is not disturbed."""
+    dataset = KEEPS[name](D.range(10).map(lambda n: n + 1), str(tmp_path / "kept"))
+    first, second = iter(dataset), iter(dataset)
+    next(second)
+    assert [int(n) for n in first] == list(range(1, 11))
+    reading = iter(dataset)
+    assert [int(n) for n in second] == list(range(2, 11))
+    assert [int(n) for n in reading] == list(range(1, 11))
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize("name", [*KEEPS, "save"])
+def test_threads_that_finish_together_leave_one_folder(name, tmp_path):
+    path, threads = str(tmp_path / "kept"), 8
+    together = threading.Barrier(threads)
+
+    def numbers():
+        yield from range(5)
+        together.wait(60)
+
+    def go_through(_):
+        if name == "save":
+            made = D.from_generator(numbers, output_signature=tf.TensorSpec([], tf.int32))
+            made.save(path)
+            return list(range(5))
+        return [int(n) for n in KEEPS[name](shared, path)]
+
+    shared = D.from_generator(numbers, output_signature=tf.TensorSpec([], tf.int32))
+    for _ in range(5):
+        shutil.rmtree(path, ignore_errors=True)
+        with ThreadPoolExecutor(threads) as pool:
+            assert list(pool.map(go_through, range(threads))) == threads * [list(range(5))]
+        assert [int(n) for n in D.load(path)] == list(range(5))
+        assert [found.name for found in tmp_path.iterdir()] == ["kept"]
 
 
 def test_the_wrong_spec_is_refused(tmp_path):

@@ -66,8 +66,15 @@ ERRORS = [
     (lambda: values(D.range(3).scan(0, lambda s, n: n)), "pair of the new state"),
     (lambda: values(D.range(3).scan(0, lambda s, n: (n, n))), "must have dtype int32, got int64"),
     (lambda: D.range(3).reduce(0, lambda s, n: n), "must have dtype int32, got int64"),
-    (lambda: values(D.from_tensors([1]).unbatch().unbatch()), "same number of rows"),
-    (lambda: values(D.from_tensors(([1], [1, 2])).unbatch()), r"element 0.*\[1\], \[2\]"),
+    (lambda: D.from_tensors([1]).unbatch().unbatch(), r"unbatch: .* have rows.*batch\(\) before"),
+    (lambda: D.from_tensor_slices(([1], [[1]])).rebatch(2), "rebatch: .* have rows.*int32"),
+    (lambda: D.from_tensors(([1], [1, 2])).unbatch(), r"unbatch: .*rows, got \[1, 2\] in "),
+    (lambda: D.from_tensors(([1], [1, 2])).rebatch(2), r"rebatch: .*rows, got \[1, 2\] in "),
+    (lambda: values(D.range(1).map(lambda n: n).unbatch()), "same number of rows"),
+    (
+        lambda: values(D.from_tensors(0).map(lambda n: ([1], [1, 2])).unbatch()),
+        r"element 0.*\[1\], \[2\]",
+    ),
     (lambda: D.range(3).ragged_batch(0), "ragged_batch: batch_size must be"),
     (lambda: D.range(3).ragged_batch(2, row_splits_dtype=tf.float32), "row_splits_dtype must be"),
     (lambda: D.range(3).sparse_batch(2, [3]), "use padded_batch"),
@@ -424,6 +431,12 @@ def test_random_numbers():
     assert values(numbers) == values(numbers)
     changing = D.random(seed=4, rerandomize_each_iteration=True).take(5)
     assert values(changing) != values(changing)
+
+
+def test_rows_of_none_are_none():
+    unbatched = D.from_tensors(([1, 2], None)).unbatch()
+    assert unbatched.element_spec == (tf.TensorSpec([], tf.int32), None)
+    assert [(int(n), nothing) for n, nothing in unbatched] == [(1, None), (2, None)]
 
 
 def test_rows_that_cannot_be_rebatched_are_named():

@@ -1,13 +1,16 @@
 """Which functions may run on many elements at once."""
 
+import collections
 import functools
+import pkgutil
 import random
 
 import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.data.purity import only_computes
+from gradtape.api import tensorflow as functions
+from gradtape.data.purity import _COMPUTING, only_computes
 
 SCALE, SHIFTS, TABLE = 3.0, [1.0, 2.0], {"a": 1.0}
 ARRAY = np.ones(3)
@@ -97,6 +100,14 @@ class Callable:
         return x
 
 
+class Counting(dict):
+    def __missing__(self, key):
+        self[key] = 1.0
+        return 1.0
+
+
+COUNTING, DEFAULTS = Counting(), collections.defaultdict(float)
+
 PURE = [
     scaled, with_helper, popped, stored, in_a_loop, tf.square, np.exp, float,
     lambda x: x * 2 + SCALE,
@@ -132,6 +143,8 @@ IMPURE = [
     lambda x: setattr(scaled, "last", x),
     lambda x: tf,
     functools.partial(counted, 3),
+    lambda x: np.maximum(x, ARRAY, out=ARRAY),
+    lambda x: x + COUNTING["a"] + DEFAULTS["b"],
 ]  # fmt: skip
 
 
@@ -143,3 +156,24 @@ def test_functions_that_only_compute(function):
 @pytest.mark.parametrize("function", IMPURE)
 def test_functions_that_may_do_more(function):
     assert not only_computes(function)
+
+
+# Modules whose functions draw, print, read or write, run what they are given, or hold no functions
+# of tensors. A new module belongs here, or among those that only compute.
+OTHERS = {
+    "accepted", "arguments", "buckets", "checkpoint", "config", "debugging", "dlpack",
+    "einops_backend", "environment", "execution", "experimental_dtypes", "function_types",
+    "keras_imports", "library", "moving_average", "profiler", "python_functions", "quantization",
+    "random", "scipy_functions", "sparse", "tensor_array", "texts", "type_specs",
+}  # fmt: skip
+
+
+def test_every_module_of_functions_is_known_to_compute_or_not():
+    computing = {name.removeprefix("gradtape.api.tensorflow.") for name in _COMPUTING}
+    found = {module.name for module in pkgutil.iter_modules(functions.__path__)}
+    assert {name.partition(".")[0] for name in computing} | OTHERS == found | {"image", "nn"}
+    assert not computing & OTHERS
+    for package in ("image", "nn"):
+        inside = pkgutil.iter_modules(getattr(functions, package).__path__)
+        parts = {f"{package}.{module.name}" for module in inside}
+        assert {name for name in computing if name.startswith(f"{package}.")} <= parts

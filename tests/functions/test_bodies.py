@@ -93,7 +93,7 @@ def wrong_runs(case: Case, compiled: Measured) -> list[str]:
     ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", parameters())
 def test_compiled_is_eager(case):
     eager, compiled = measure(case, eager=True), measure(case, eager=False)

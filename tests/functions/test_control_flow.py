@@ -402,6 +402,7 @@ def over_rows(x, w, stop, take):
     )[1]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("known", [True, False], ids=["a known length", "an unknown length"])
 @pytest.mark.parametrize("take", FROM_ROWS)
 def test_a_loop_over_an_empty_batch_compiles(take, known):

@@ -5,6 +5,7 @@ signatures in words, and their types.
 from __future__ import annotations
 
 import collections
+import re
 
 import pytest
 
@@ -165,3 +166,24 @@ def test_types():
         for v in (1.0, "a", [1], tf.constant(1), tf.Variable(1), True, 1j, b"x", (1,))
     )
     assert not any(isinstance(v, types.TensorLike) for v in (None, object(), {}))
+
+
+@pytest.mark.parametrize("shape", [[2], [None]])
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("graph", "tf.summary.graph.*structured_input_signature.*structured_outputs"),
+        ("function_type", r"structured_outputs.*pretty_printed_signature\(\)"),
+        ("inputs", "structured_input_signature.*captured_inputs"),
+        ("outputs", "structured_outputs"),
+        ("input_signature", "structured_input_signature"),
+    ],
+)
+def test_what_belongs_to_a_graph_says_what_serves_here(shape, name, instead):
+    program = tf.function(lambda x: x + 1.0).get_concrete_function(tf.TensorSpec(shape))
+    message = f"no attribute '{name}': there is no graph; .*{instead}"
+    with pytest.raises(AttributeError, match=message):
+        getattr(program, name)
+    for word in re.findall("structured_\\w+|captured_inputs|pretty_printed_signature", instead):
+        assert hasattr(program, word)
+    assert not hasattr(program, "misspelt")

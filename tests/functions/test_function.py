@@ -322,26 +322,7 @@ def test_tensors_from_outside_are_read():
     np.testing.assert_array_equal(tf.function(lambda x: x + c)(tf.constant(1.0)), [2.0, 3.0])
 
 
-# Methods, nesting, threads
-
-
-def test_methods_have_a_cache_for_each_instance():
-    class Model:
-        def __init__(self, k):
-            self.k = k
-
-        @tf.function
-        def scale(self, x):
-            return x * self.k
-
-    a, b = Model(2.0), Model(3.0)
-    x = tf.constant(1.0)
-    assert [float(a.scale(x)), float(b.scale(x)), float(a.scale(x))] == [2.0, 3.0, 2.0]
-    assert a.scale.experimental_get_tracing_count() == 1
-    reference = weakref.ref(a)
-    del a
-    gc.collect()
-    assert reference() is None
+# Nesting, threads
 
 
 def test_functions_call_functions():

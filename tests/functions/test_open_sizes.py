@@ -129,7 +129,7 @@ def with_derivatives(function, inputs):
     return values, first, [tf.convert_to_tensor(g) for g in second]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("size", [1, 5, 11])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_and_derivatives(name, size):

@@ -77,7 +77,7 @@ def inside_one_that_must_compile(f, arguments):
             outer(*arguments)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "way",
     [

@@ -273,6 +273,7 @@ def compiled_at_once(*given):
         tf.config.set_compile_every_shape(False)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize("options", HOW.values(), ids=HOW)
 @pytest.mark.parametrize("make", PROGRAMS)
@@ -281,6 +282,7 @@ def test_a_program_means_the_same(make, options, order):
     assert_equal(found, outcomes(make, plainly, order, options, False))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("call", [under_a_tape_with_zeros, under_two_tapes, forward])
 @pytest.mark.parametrize("make", WITH_GRADIENTS)
 def test_derivatives_mean_the_same(make, call):
@@ -288,6 +290,7 @@ def test_derivatives_mean_the_same(make, call):
     assert_equal(found, outcomes(make, call, ORDERS["back to the first"], {}, False))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("call", [plainly, under_a_tape])
 @pytest.mark.parametrize("make", [*PROGRAMS, without_a_tape])
 def test_it_means_what_it_means_if_every_shape_is_compiled(make, call):
@@ -512,6 +515,41 @@ def test_traces_are_counted_as_before():
     assert counts["signature"] == [1] * 8
     assert counts["relaxed"] == [1, 2, 2, 2, 2, 2, 2, 2]
     assert counts["no signature"] == [1, 2, 3, 4, 5, 6, 6, 6]
+
+
+@pytest.mark.parametrize("new", [0, FEW])
+def test_a_call_whose_python_raises_is_no_trace(new):
+    fails = []
+
+    @tf.function
+    def f(x):
+        if fails:
+            raise StopError
+        return tf.tanh(x)
+
+    for n in range(1, new + 1):
+        f(tf.ones([n]))
+    fails.append(1)
+    with pytest.raises(StopError):
+        f(tf.ones([9]))
+    assert f.experimental_get_tracing_count() == new
+    fails.clear()
+    f(tf.ones([9]))
+    assert f.experimental_get_tracing_count() == new + 1
+
+
+@pytest.mark.parametrize("new", [0, FEW])
+def test_a_call_whose_op_fails_is_a_trace(new):
+    @tf.function
+    def f(x, limit):
+        tf.debugging.assert_less(tf.reduce_sum(x), limit)
+        return tf.tanh(x)
+
+    for n in range(1, new + 1):
+        f(tf.ones([n]), tf.constant(99.0))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        f(tf.ones([9]), tf.constant(1.0))
+    assert f.experimental_get_tracing_count() == new + 1
 
 
 def test_a_function_that_is_called_by_one_with_open_sizes_is_traced_once():

@@ -24,6 +24,26 @@ def both(f, *args):
     return eager
 
 
+# Keras's own `__array__` does not take `copy`.
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: tf.reduce_sum(x),
+        lambda x: tf.one_hot(x, 3),
+        lambda x: tf.ones([3]) * x,
+        lambda x: tf.stack([x, x]),
+        lambda x: tf.constant([[x]]),
+        lambda x: tf.Variable(x),
+        lambda x: tf.numpy.sum(x),
+        lambda x: tf.GradientTape().watch(x),
+    ],
+)
+def test_a_placeholder_of_a_functional_model_says_what_to_do(call):
+    with pytest.raises(ValueError, match=r"KerasTensor has no values.*keras\.layers\.Lambda"):
+        call(keras.Input((3,)))
+
+
 def test_scan_gives_states_and_outputs():
     def step(carry, x):
         return carry * x, {"sum": carry + x, "nothing": None}

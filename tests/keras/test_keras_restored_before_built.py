@@ -23,34 +23,51 @@ class Subclassed(keras.Model):
         super().__init__()
         self.l1 = layers.Dense(4, activation="relu")
         self.blocks = [layers.Dense(4), layers.BatchNormalization()]
-        self._hidden = [layers.Dense(4), layers.Dense(4)]  # known by their paths alone
+        self._hidden = [layers.Dense(4), layers.Dropout(0.2)]  # known by their paths alone
+        self.dropout = layers.Dropout(0.2)
         self.l2 = layers.Dense(1)
 
     def call(self, x, training=False):
-        x = self.l1(x)
+        x = self.dropout(self.l1(x), training=training)
         for layer in self.blocks + self._hidden:
-            x = layer(x)
+            x = layer(x, training=training) if isinstance(layer, layers.Dropout) else layer(x)
         return self.l2(x)
 
 
 class MakesLayers(layers.Layer):
     def build(self, shape):
         self.inner = layers.Dense(4)
-        self.attention = layers.MultiHeadAttention(2, 3)
+        self.attention = layers.MultiHeadAttention(2, 3, dropout=0.1)
         self.scale = self.add_weight(shape=(4,))
 
-    def call(self, x):
+    def call(self, x, training=False):
         y = self.inner(x) * self.scale
-        return y + self.attention(y[:, None], y[:, None])[:, 0]
+        pair = tf.stack([y, -y], axis=1)
+        return y + self.attention(pair, pair, training=training)[:, 0]
 
 
 class OfLayersThatMakeLayers(keras.Model):
     def __init__(self):
         super().__init__()
         self.one, self.two, self.out = MakesLayers(), MakesLayers(), layers.Dense(1)
+        self._dropout = [layers.Dropout(0.1)]
 
     def call(self, x, training=False):
-        return self.out(self.two(self.one(x)))
+        x = self._dropout[0](self.one(x, training=training), training=training)
+        return self.out(self.two(x, training=training))
+
+
+class Recurrent(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.rnn = layers.GRU(4, dropout=0.1, recurrent_dropout=0.1)
+        self.both = layers.Bidirectional(layers.LSTM(2, return_sequences=True))
+        self.each = layers.TimeDistributed(layers.Dense(3))
+        self.out = layers.Dense(1)
+
+    def call(self, x, training=False):
+        x = self.each(self.both(x[:, None]))
+        return self.out(self.rnn(x, training=training))
 
 
 class BuiltOneByOne(keras.Model):
@@ -59,10 +76,11 @@ class BuiltOneByOne(keras.Model):
     def __init__(self):
         super().__init__()
         self.first = layers.Dense(4)
+        self.dropout = layers.Dropout(0.2)
         self._hidden = [layers.Dense(4), layers.Dense(1)]
 
     def call(self, x, training=False):
-        x = self.first(x)
+        x = self.dropout(self.first(x), training=training)
         if float(tf.reduce_sum(x)) > 1e9:
             return x
         for layer in self._hidden:
@@ -72,8 +90,18 @@ class BuiltOneByOne(keras.Model):
 
 def sequential():
     return keras.Sequential(
-        [layers.Dense(4), layers.Dropout(0.0), layers.Dense(4), layers.Dense(1)]
+        [
+            layers.Dense(4),
+            layers.Dropout(0.1),
+            layers.Dense(4),
+            layers.Dropout(0.2),
+            layers.Dense(1),
+        ]
     )
+
+
+def nested():
+    return keras.Sequential([sequential(), layers.Dropout(0.2), Subclassed()])
 
 
 def functional():
@@ -81,7 +109,15 @@ def functional():
     return keras.Model(inputs, layers.Dense(1)(layers.Dense(4)(inputs)))
 
 
-MODELS = [Subclassed, OfLayersThatMakeLayers, sequential, functional, BuiltOneByOne]
+MODELS = [
+    Subclassed,
+    OfLayersThatMakeLayers,
+    Recurrent,
+    sequential,
+    nested,
+    functional,
+    BuiltOneByOne,
+]
 OPTIMIZERS = {
     "momentum": lambda: keras.optimizers.SGD(0.05, momentum=0.9),
     "Adam": lambda: keras.optimizers.Adam(0.05),
@@ -115,6 +151,7 @@ def trained(model, optimizer, way, batches):
     return [float(run(tf.constant(X[n]), tf.constant(Y[n]))) for n in batches]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("make", "optimizer", "way"), CASES)
 @pytest.mark.parametrize("root", [False, True])
 def test_training_goes_on(tmp_path, make, optimizer, way, root):

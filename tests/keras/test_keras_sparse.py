@@ -182,6 +182,7 @@ USES = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_sparse_data_train_and_predict_as_dense(use, dtype):

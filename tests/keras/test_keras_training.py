@@ -90,6 +90,62 @@ def test_a_compiled_step_is_traced_once_for_each_shape_of_batch():
     assert list(map(tuple, calls)) == [(24, 8), (16, 8)]
 
 
+class OwnScale(keras.optimizers.SGD):
+    """Its scale is a constant until it is built, and twice as large after every step."""
+
+    scale = 2.0
+
+    def build(self, variables):
+        self.scale = self.add_variable((), initializer=keras.initializers.Constant(2.0))
+        super().build(variables)
+
+    def scale_loss(self, loss):
+        return loss * self.scale
+
+    def apply(self, grads, trainable_variables=None):
+        if not self.built:
+            self.build(trainable_variables)
+        super().apply([gradient / self.scale for gradient in grads], trainable_variables)
+        self.scale.assign(2 * self.scale)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "traces"),
+    [
+        (lambda: keras.optimizers.Adam(0.1), 1),
+        (lambda: keras.optimizers.SGD(0.1, momentum=0.9, use_ema=True), 1),
+        (lambda: keras.optimizers.SGD(0.1, loss_scale_factor=8.0), 1),
+        (lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(0.1)), 2),
+        (lambda: OwnScale(0.1), 2),
+    ],
+)
+def test_the_step_that_builds_the_optimizer_is_traced_again_where_the_loss_has_another_scale(
+    optimizer, traces
+):
+    calls = []
+
+    class Counted(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = layers.Dense(1, kernel_initializer="ones")
+
+        def call(self, x):
+            calls.append(x)
+            return self.dense(x)
+
+    weights = []
+    for eager in (False, True):
+        model = Counted()
+        model.compile(optimizer(), "mse", run_eagerly=eager, auto_scale_loss=False)
+        model(X[:1])
+        calls.clear()
+        model.fit(X, Y, batch_size=32, epochs=2, shuffle=False, verbose=0)
+        assert len(calls) == (4 if eager else traces)
+        weights.append(model.get_weights())
+    for compiled, expected in zip(*weights, strict=True):
+        np.testing.assert_allclose(compiled, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_a_step_that_makes_a_variable_of_a_batch_runs_eagerly_first():
     class Remembering(keras.Model):
         first = None

@@ -23,11 +23,6 @@ def sorted_rows(*shape):
     return fixed(np.sort(np.random.default_rng(0).uniform(-2, 2, shape), axis=-1))
 
 
-def reversing(lengths, size):
-    rows = [[*reversed(range(n)), *range(n, size)] for n in lengths.reshape(-1)]
-    return np.array(rows, dtype=np.int64).reshape(*lengths.shape, size)
-
-
 def permutation(*shape):
     return fixed(
         np.random.default_rng(0).permuted(np.broadcast_to(np.arange(shape[-1]), shape), axis=-1)
@@ -72,11 +67,5 @@ ROWS = [
             sample(integers(high=11, dtype="int64"), sizes=(12,))],
         orders=0,
         failures=[fails(np.array([12]), sizes=(3, 4)), fails(np.array([-1]), sizes=(3, 4))],
-    ),
-    Case(
-        c.reversing_indices, reversing,
-        [sample(integers(3, high=4), size=4), sample(integers(high=2), size=2),
-            sample(integers(2, high=0), size=0)],
-        orders=0, failures=[fails(np.array([5]), size=4), fails(np.array([-1]), size=4)],
     ),
 ]  # fmt: skip

@@ -25,6 +25,13 @@ def set_rows(x, indices, values):
     return out
 
 
+def reverse_rows(x, lengths):
+    out = np.array(x)
+    for row, count in zip(out, lengths, strict=True):
+        row[:count] = row[:count][::-1].copy()
+    return out
+
+
 ROWS = [
     Case(
         i.take, lambda x, indices, axis, sparse=True: np.take(x, indices, axis),
@@ -73,6 +80,16 @@ ROWS = [
                 says=["flat_index", "indices[1] = [1, 4]", "[3, 4]"]),
             fails(np.array([[-1, 0]]), sizes=(3, 4), says=["flat_index", "[-1, 0]"]),
         ],
+    ),
+    Case(
+        i.reverse_rows, reverse_rows,
+        [
+            sample(real(3, 4), integers(3, high=4)), sample(real(2, 3, 2), integers(2, high=3)),
+            sample(real(2, 0), integers(2, high=0)), sample(real(0, 3), integers(0)),
+        ],
+        dtypes=FLOATS + COMPLEX + INTS + BOOL,
+        failures=[fails(np.ones((1, 4), np.float32), np.array([5])),
+            fails(np.ones((1, 4), np.float32), np.array([-1]))],
     ),
     Case(
         i.set_rows, set_rows,

@@ -18,6 +18,13 @@ def on_diagonal(x, shape, offset=0):
     return out
 
 
+def set_diagonal(x, values, offset):
+    out = np.array(x)
+    for i in range(values.shape[-1]):
+        out[..., i + max(-offset, 0), i + max(offset, 0)] = values[..., i]
+    return out
+
+
 ROWS = [
     Case(
         m.matmul, np.matmul,
@@ -65,6 +72,15 @@ ROWS = [
             sample(real(3), shape=(3, 3)), sample(real(2, 3), shape=(3, 4)),
             sample(real(2), shape=(4, 4), offset=2), sample(real(2), shape=(3, 2), offset=-1),
             sample(real(0), shape=(0, 2)), sample(real(0, 2), shape=(2, 2)),
+        ],
+        dtypes=FLOATS + COMPLEX + INTS + BOOL,
+    ),
+    Case(
+        m.set_diagonal, set_diagonal,
+        [
+            sample(real(3, 3), real(3), offset=0), sample(real(2, 3), real(2), offset=1),
+            sample(real(2, 3, 4), real(2, 1), offset=-2), sample(real(0, 2), real(0), offset=0),
+            sample(real(0, 2, 2), real(0, 2), offset=0),
         ],
         dtypes=FLOATS + COMPLEX + INTS + BOOL,
     ),

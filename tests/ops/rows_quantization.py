@@ -71,6 +71,16 @@ ROWS = [
         ],
     ),
     Case(
+        q.fake_quant_inside, lambda *args, **options: side(*args, **options) == 0,
+        [sample(*args, bits=3, narrow=False) for args in RANGES], dtypes=WIDE, orders=0,
+        specials=[
+            at([-7.0, np.nan], np.float32(0), np.float32(0), bits=8, narrow=False,
+                gives=[True, True]),
+            at([np.nan, -4.0, 3.0, 3.1, -4.1], np.float32(-4), np.float32(3), bits=3, narrow=False,
+                gives=[False, True, True, False, False]),
+        ],
+    ),
+    Case(
         q.quantize_and_dequantize, quantize_and_dequantize,
         [
             sample(real(5, 3, low=-4, high=4), fixed(-1.0), fixed(2.0), **options()),

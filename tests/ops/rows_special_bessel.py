@@ -28,6 +28,9 @@ ROWS = [
     row(b.bessel_y, reference.yv, 0.3,
         specials=[at([0.0, np.nan], gives=[-np.inf, np.nan], order=0)]),
     row(b.bessel_k, reference.kv, 0.3,
-        specials=[at([0.0, np.inf], gives=[np.inf, 0], gradient=[-np.inf, 0], order=0)]),
-    row(b.bessel_ke, reference.kve, 0.3, specials=[at([0.0, np.inf], gives=[np.inf, 0], order=0)]),
+        specials=[at([0.0, np.inf], gives=[np.inf, 0], gradient=[-np.inf, 0], order=0),
+            at([0.0, np.inf], gives=[np.inf, 0], gradient=[-np.inf, 0], order=1)]),
+    row(b.bessel_ke, reference.kve, 0.3,
+        specials=[at([0.0, np.inf], gives=[np.inf, 0], order=0),
+            at([0.0, np.inf], gives=[np.inf, 0], gradient=[-np.inf, 0], order=1)]),
 ]  # fmt: skip

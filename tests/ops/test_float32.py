@@ -12,7 +12,7 @@ from scipy import special
 
 import gradtape as tf
 from gradtape.engines.numpy.engine import Quiet
-from gradtape.ops import float32
+from gradtape.ops import float32, float32_integrals
 from gradtape.ops.activations import normal_cdf
 from gradtape.ops.special_bessel import (
     bessel_i,
@@ -22,7 +22,7 @@ from gradtape.ops.special_bessel import (
     bessel_ke,
     bessel_y,
 )
-from gradtape.ops.special_gamma import digamma, polygamma
+from gradtape.ops.special_gamma import digamma, polygamma, zeta
 
 SPECIAL = np.array(
     [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2, -2, 0.5, 1e-45, -1e-45, 1e-38, 3.4e38, -3.4e38,
@@ -47,20 +47,37 @@ def trigamma(x):
     return special.zeta(2, x)
 
 
+def tetragamma(x):
+    return -2 * special.zeta(3, x)
+
+
+def log_ratio(x):
+    at_one = x == 1
+    return np.where(at_one, 1.0, np.log(x) / np.where(at_one, 1.0, x - 1))
+
+
 # The function, its reference, and the units in the last place that it may be off.
 TABLE = {
     **{name: (function, named(name)) for name, function in float32.FUNCTIONS.items()},
+    **{name: (function, named(name)) for name, function in float32_integrals.FUNCTIONS.items()},
     **{name: (function, getattr(np, name)) for name, function in float32.ELEMENTARY.items()},
     "normal_cdf": (float32.normal_cdf, special.ndtr),
     "digamma": (float32.digamma, special.digamma),
     "trigamma": (float32.trigamma, trigamma),
+    "tetragamma": (float32_integrals.tetragamma, tetragamma),
+    "fresnel_sin": (float32_integrals.fresnel(0), lambda x: special.fresnel(x)[0]),
+    "fresnel_cos": (float32_integrals.fresnel(1), lambda x: special.fresnel(x)[1]),
+    "log_ratio": (float32_integrals.log_ratio, log_ratio),
 }
 UNITS = {
     "arctan": 6, "arcsin": 6, "arccos": 7, "erfc": 9, "normal_cdf": 9, "trigamma": 7, "digamma": 7,
     "i0": 8, "i1": 8, "i2": 9, "i2e": 7, "ndtri": 7,
+    "k0": 6, "k0e": 7, "k1": 6, "k1e": 6, "dawsn": 7, "expi": 8, "spence": 10, "tetragamma": 7,
+    "fresnel_cos": 10,
 }  # fmt: skip
-ODD = ["erf", "erfinv", "i1", "i1e", "expm1", "log1p", "arctan", "arcsin", "arctanh"]
-SLOW = {"digamma", "trigamma"}  # their references
+ODD = ["erf", "erfinv", "i1", "i1e", "expm1", "log1p", "arctan", "arcsin", "arctanh",
+    "dawsn", "fresnel_sin", "fresnel_cos"]  # fmt: skip
+SLOW = {"digamma", "trigamma", "tetragamma"}  # their references
 
 
 def numbers(name):
@@ -122,7 +139,11 @@ def test_no_element_depends_on_another(name):
     "op",
     [tf.math.erf, tf.math.erfc, tf.math.erfinv, tf.math.erfcinv, tf.math.ndtri, tf.math.bessel_i0,
         tf.math.bessel_i0e, tf.math.bessel_i1, tf.math.bessel_i1e, digamma, normal_cdf,
-        lambda x: polygamma(1, x)],
+        lambda x: polygamma(1, x), lambda x: polygamma(tf.ones_like(x) * 2, x),
+        lambda x: zeta(2.5, x),
+        tf.math.special.bessel_k0, tf.math.special.bessel_k1e, tf.math.special.dawsn,
+        tf.math.special.expint, tf.math.special.spence, tf.math.special.fresnel_sin,
+        tf.math.special.fresnel_cos],
 )  # fmt: skip
 def test_ops_agree_between_large_and_small_arrays(op):
     """A small array is computed by SciPy."""
@@ -158,6 +179,44 @@ def test_bessel_functions_of_order_2(op, general):
     np.testing.assert_allclose(op(tf.constant(x), order=2).numpy(), wanted, rtol=3e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("exponent", [1.01, 2.5, 7.0, 12.0, 12.5, 40.0, 1.0, 0.5])
+def test_the_zeta_function(exponent):
+    random = np.random.default_rng(0)
+    parts = random.uniform(0, 3, 2000), np.logspace(-30, 38, 2000), random.uniform(-5, 0, 200)
+    x = np.concatenate([*parts, SPECIAL]).astype(np.float32)
+    wide = np.float64(np.float32(exponent))
+    with Quiet():
+        wanted = special.zeta(wide, x.astype(np.float64))
+        for order in (np.float32(exponent), np.full_like(x, exponent)):
+            found = zeta(order, x)
+            assert found.dtype == np.float32
+            assert units(found, wanted, wanted.astype(np.float32)).max() <= 1
+
+
 def test_numpy_says_which_functions_it_has_in_vectors():
     assert not float32.numpy_is_slow("exp")
     assert {float32.numpy_is_slow(name) for name in float32.ELEMENTARY} <= {True, False}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [3, float32.MANY])
+@pytest.mark.parametrize("end", [np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["bessel_i0e", "bessel_i1e", "bessel_k0e", "bessel_k1e"])
+def test_scaled_bessel_functions_vanish_at_infinity(name, end, size, dtype, compiled):
+    """With their derivatives, in arrays of every size."""
+    if "k" in name:
+        end = abs(end)  # where they are defined
+    x = tf.constant(np.full(size, end, dtype))
+
+    def derivatives():
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = getattr(tf.math.special, name)(x)
+            first = inner.gradient(y, x)
+        return y, first, outer.gradient(first, x)
+
+    for found in (tf.function(derivatives) if compiled else derivatives)():
+        np.testing.assert_array_equal(found, np.zeros(size))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gradtape.ops import segments, selection
+from gradtape.ops.indexing import scatter_rows
 
 
 def by_definition(of, x, ids, size, empty):
@@ -15,6 +16,7 @@ def by_definition(of, x, ids, size, empty):
     return out
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("order", ["sorted", "in disorder"])
 @pytest.mark.parametrize("least", [0, -1, -40_000], ids="least {}".format)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
@@ -65,3 +67,30 @@ def test_where_with_a_number(numbers):
     x, y = (array if number is None else number for number in numbers)
     found = selection.where_array(np, array > 0.2, x, y)
     np.testing.assert_array_equal(found, np.where(array > 0.2, x, y), strict=True)
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 9, 128])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.complex64])
+@pytest.mark.parametrize("most", [20, 300])
+def test_many_rows_are_added_up_where_indices_repeat(width, dtype, most):
+    """Short rows, long ones, and an index that repeats more often than all others."""
+    random = np.random.default_rng(0)
+    indices = np.concatenate([random.integers(0, 300, 1500), np.full(most, 7)])
+    random.shuffle(indices)
+    values = random.integers(-50, 50, (len(indices), width)).astype(dtype)
+    wanted = np.zeros((300, width), dtype)
+    np.add.at(wanted, indices, values)
+    found = scatter_rows(values, indices, shape=(300, width))
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_what_is_not_finite_stays_in_its_row_and_column():
+    values = np.ones((1200, 3), np.float32)
+    values[5, 1], values[7, 2], values[9, 2] = np.nan, np.inf, -np.inf
+    indices = np.arange(1200) % 400
+    found = scatter_rows(values, indices, shape=(400, 3))
+    assert np.isnan(found).sum() == 1
+    assert np.isnan(found[5, 1])
+    assert found[7, 2] == np.inf
+    assert found[9, 2] == -np.inf

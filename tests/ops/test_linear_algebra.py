@@ -139,7 +139,7 @@ CALLS = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["f", "c"])
 @pytest.mark.parametrize("call", CALLS)
 def test_derivatives(call, kind):

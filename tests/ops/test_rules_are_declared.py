@@ -65,7 +65,6 @@ WITHOUT_DERIVATIVE = {
         [
             "flat_index",
             "invert_permutation",
-            "reversing_indices",
             "coordinates",
             "where_true",
             "one_hot",
@@ -81,6 +80,8 @@ WITHOUT_DERIVATIVE = {
         ["segment_max", "segment_min", "segment_prod", "segment_sum", "segment_take"], CHOICE
     ),
     **dict.fromkeys(["sparse_softmax_cross_entropy", "sparse_matmul", "dots_at"], CHOICE),
+    "reverse_rows": CHOICE,
+    "fake_quant_inside": WHOLE,
     **dict.fromkeys(["ones_like", "zeros_like", "stop_gradient"], CONSTANT),
     **dict.fromkeys(["gamma_sample", "truncated_sample"], DRAWN),
     **dict.fromkeys(["fake_quant", "fake_quant_side", "quantize_and_dequantize"], AROUND),

@@ -124,7 +124,7 @@ def test_zeros_that_move(case, one):
     zeros.check_moving_zeros(case.function(one), case.make(one, "float64"), one.wanted)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", zeros.ON_XLA)
 @pytest.mark.parametrize(
     ("case", "one"), rows(everyday=lambda case: case.name in EVERY_DAY_ON_XLA, samples=2)

@@ -253,6 +253,7 @@ def _assert_same(found, expected, where):
             np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-10, err_msg=str(where))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.__name__[1:])
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("wrapper", WRAPPERS)
@@ -275,6 +276,7 @@ def test_the_wrapped_may_be_a_compiled_function(value):
         _assert_same(found, expected, case)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("tape", ["inside", "outside"])
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("wrapper", WRAPPERS)

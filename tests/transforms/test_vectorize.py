@@ -170,3 +170,57 @@ def test_first_dimensions_of_one_are_stretched():
 def test_bad_input_is_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function])
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda v, i: v[i],
+        lambda v, i: v[i, 1],
+        lambda v, i: v[0, i],
+        lambda v, i: v[..., i] + v[1, 0],
+        lambda v, i: v[i][i],
+    ],
+)
+def test_each_example_has_its_own_part_of_a_variable(part, wrap):
+    v, places = tf.Variable(np.arange(6.0).reshape(3, 2)), tf.constant([1, 0, 1])
+
+    def together():
+        return tf.vectorized_map(lambda i: part(v, i), places)
+
+    def one_by_one():
+        return tf.stack([part(v, i) for i in places])
+
+    with tf.GradientTape(persistent=True) as tape:
+        found, wanted = wrap(together)(), one_by_one()
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(
+        *[tf.convert_to_tensor(tape.gradient(y, v)) for y in (found, wanted)]
+    )
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda v, x: v.assign(x),
+        lambda v, x: v.assign_add(x),
+        lambda v, x: v[0].assign(x[0]),
+        lambda v, x: v.scatter_add(tf.IndexedSlices(x[:1], tf.constant([0]))),
+    ],
+)
+def test_what_an_example_would_assign_is_refused_and_the_error_says_what_to_do(write, compiled):
+    v = tf.Variable([1.0, 2.0])
+
+    def one(x):
+        write(v, x)
+        return x
+
+    def mapped(x):
+        return tf.vectorized_map(one, x)
+
+    function = tf.function(mapped, autograph=False) if compiled else mapped
+    with pytest.raises((TypeError, ValueError), match=r"return what is to be assigned|outside"):
+        function(tf.ones([3, 2]))
+    np.testing.assert_array_equal(v.numpy(), [1.0, 2.0])

@@ -79,6 +79,25 @@ ops.init_ops_v2: . random initializers
 ops.inplace_ops: .
 ops.linalg.linalg: linalg
 ops.linalg.linalg_impl: linalg
+ops.linalg.linear_operator: linalg make_composite_tensor=compat.decorators.as_it_is
+ops.linalg.linear_operator_addition: add_operators=compat.linear_operators.add_operators
+ops.linalg.linear_operator_adjoint: linalg
+ops.linalg.linear_operator_block_diag: linalg
+ops.linalg.linear_operator_block_lower_triangular: linalg
+ops.linalg.linear_operator_circulant: linalg
+ops.linalg.linear_operator_composition: linalg
+ops.linalg.linear_operator_diag: linalg
+ops.linalg.linear_operator_full_matrix: linalg
+ops.linalg.linear_operator_householder: linalg
+ops.linalg.linear_operator_identity: linalg
+ops.linalg.linear_operator_inversion: linalg
+ops.linalg.linear_operator_kronecker: linalg
+ops.linalg.linear_operator_low_rank_update: linalg
+ops.linalg.linear_operator_lower_triangular: linalg
+ops.linalg.linear_operator_permutation: linalg
+ops.linalg.linear_operator_toeplitz: linalg
+ops.linalg.linear_operator_tridiag: linalg
+ops.linalg.linear_operator_zeros: linalg
 ops.linalg_ops: linalg . compat.v1
 ops.logging_ops: . print_v2=print
 ops.lookup_ops: lookup
@@ -171,12 +190,16 @@ def rows() -> dict[str, Row]:
     return found
 
 
+@cache
+def _modules() -> frozenset[str]:
+    """The modules of the table, and those above them."""
+    parts = [module.split(".") for module in rows()]
+    return frozenset(".".join(of[:end]) for of in parts for end in range(1, len(of) + 1))
+
+
 def is_private_module(name: str) -> bool:
     """Whether the table has a module, or something below it."""
-    if name == ROOT:
-        return True
-    own = name.removeprefix(f"{ROOT}.")
-    return own in rows() or any(module.startswith(f"{own}.") for module in rows())
+    return name == ROOT or name.removeprefix(f"{ROOT}.") in _modules()
 
 
 def finds(module: str) -> Callable[[str], Any]:

@@ -92,7 +92,7 @@ class Abstract:
         raise TypeError(
             f"A tensor inside vmap or vectorized_map has no single value, so '{name}' is not "
             "available: use gradtape functions on it, such as gradtape.where instead of a Python "
-            "if."
+            "if, and return what is to be assigned to a Variable."
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
@@ -130,3 +130,10 @@ class BatchedTensor(Tensor):
         )
 
     __str__ = __repr__
+
+
+def in_all_examples(tensor: Tensor) -> Any:
+    """The array of a tensor; for one example of a batch, that of the whole batch."""
+    while isinstance(tensor, BatchedTensor):
+        tensor = tensor.inner
+    return tensor.array

@@ -88,6 +88,20 @@ class Buffered:
     keeps_array = False
     """Whether a class stores its array in its own way: then it does not use `held`."""
 
+    divided_as: Any = None
+    """How programs divide the value among devices, if they do: a `Layout` of `engines.xla.meshes`.
+    The array is whole, wherever it came from.
+    """
+
+    @property
+    def outline(self) -> Any:
+        """An array of the value's shape and dtype, which needs no values from other devices."""
+        known = self.__dict__
+        found = known.get("array")
+        if found is None:
+            found = known.get("held")
+        return self.array if found is None else found
+
     def replace(self, array: Any) -> None:
         """Makes an array the value, without telling the recorders."""
         self.array = array

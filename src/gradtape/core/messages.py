@@ -47,6 +47,8 @@ def advice_about(value: Any, otherwise: str) -> str:
     """
     if not type(value).__module__.startswith("keras."):
         return otherwise
+    if _is_placeholder(value):
+        return _PLACEHOLDER
     backend = sys.modules["keras.src.backend.config"].backend()
     return (
         f"Keras runs on '{backend}' in this program, because it was imported before gradtape, or "
@@ -54,6 +56,28 @@ def advice_about(value: Any, otherwise: str) -> str:
         "`import gradtape` above the first `import keras`, and remove the line that sets "
         'KERAS_BACKEND or set it to "gradtape".'
     )
+
+
+_PLACEHOLDER = (
+    "a KerasTensor has no values: it stands for the inputs of a functional model. Call functions "
+    "of keras.ops, or put the call into a keras.layers.Lambda or a layer of your own."
+)
+
+
+def _is_placeholder(value: Any) -> bool:
+    """Whether a value is, or a list holds, what Keras builds functional models of."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_placeholder, value))
+    return type(value).__name__ == "KerasTensor" and type(value).__module__.startswith("keras.")
+
+
+def no_array(value: Any, error: ValueError) -> str:
+    """Why NumPy makes no array of a value: what its own `__array__` says, if it has one."""
+    if _is_placeholder(value):
+        return _PLACEHOLDER
+    if str(error).startswith("setting an array element"):
+        return "its rows have different lengths."
+    return str(error)
 
 
 def first_times(what: str, *, limit: int) -> Any:

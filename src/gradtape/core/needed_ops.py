@@ -26,6 +26,7 @@ class NeededOps:
     times: Any
     operators: Any  # the module of Python's operators
     write_operator: Any  # gives the function of an operator the code of an op
+    write_walk: Any  # writes a walk that repeats as a function
     # Of a NumPy kernel, XLA's kernel for the same op; None for what is no op's kernel.
     xla_kernel: Any
     is_pure: Any  # whether a NumPy kernel is an op's that may run again

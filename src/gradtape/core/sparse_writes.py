@@ -40,7 +40,7 @@ class SparseWrites(Buffered):
         self.tell_recorders(given, replaces=False)
         trace: Any = here.state.trace
         if trace is not None:
-            trace.write(self, xla_engine.written_at(trace.value(self).array, key, values, ufunc))
+            trace.write_at(self, key, values, ufunc, _changed)
             return
         if ufunc is not None:
             here.state.run_on_host(self._combine_at, key, values, ufunc)
@@ -228,6 +228,16 @@ class SparseWrites(Buffered):
                 f"{method}: values have shape {array.shape}, but the indices select shape {shape}."
             )
         return array
+
+
+def _changed(array: Any, key: Any, values: Any, ufunc: np.ufunc | None) -> Any:
+    """A copy with `array[key]` set, or combined with `values`."""
+    if ufunc is None:
+        return _written(array, key, values)
+    copy = np.array(array)
+    write, *arguments = _combination(ufunc, copy, key, values)
+    write(*arguments)
+    return copy
 
 
 def _written(array: Any, key: Any, values: Any) -> Any:

@@ -18,7 +18,7 @@ from gradtape.core.departures import Departures, NoDepartures
 from gradtape.core.endings import at_gradients
 from gradtape.core.late import imported_when_called
 from gradtape.core.messages import warn_not_trainable
-from gradtape.core.node import Node, VariableNode, watch_tensor
+from gradtape.core.node import Node, variable_node, watch_tensor
 from gradtape.core.recording import Recording
 from gradtape.core.strong_zeros import Ones, has_nan
 from gradtape.core.tape_arguments import (
@@ -191,7 +191,7 @@ class GradientTape(TapeMethods, TapeControl, Block):
         self._variables[id(variable)] = variable
         if not variable.has_gradient:
             return None
-        node = self._nodes[id(variable)] = VariableNode(self.scope)  # type: ignore[arg-type]
+        node = self._nodes[id(variable)] = variable_node(self.scope)  # type: ignore[arg-type]
         return node
 
     # Differentiating

@@ -46,6 +46,11 @@ class Tensor(TensorValues):
         return Tensor(self.array, node)
 
     @property
+    def outline(self) -> Any:
+        """An array of its shape and dtype, which needs no values from other devices."""
+        return self.array
+
+    @property
     def dtype(self) -> DType:
         return dtypes.from_numpy(self.array.dtype)
 
@@ -91,7 +96,7 @@ class Tensor(TensorValues):
     experimental_ref = ref
 
     def __dir__(self) -> list[str]:
-        return shown(super().__dir__(), "array", "held", "node", "with_node")
+        return shown(super().__dir__(), "array", "held", "node", "outline", "with_node")
 
     def __hash__(self) -> int:
         raise TypeError("Tensor is unhashable: use tensor.ref() as the key.")

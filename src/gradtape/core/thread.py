@@ -80,9 +80,10 @@ class ThreadState:
     """
 
     __slots__ = (
-        "_run_walk", "around_call", "around_walk", "checker", "device", "draws", "levels",
-        "observers", "op_by_op", "pushers", "quiet_run", "recorders", "run", "run_on_xla",
-        "same_draws", "scope", "tensor", "trace", "waits", "walking", "watch", "where",
+        "_run_walk", "around_call", "around_walk", "checker", "device", "draws", "goes_on",
+        "levels", "observers", "op_by_op", "pushers", "quiet_run", "recorders", "run",
+        "run_on_xla", "same_draws", "scope", "tensor", "trace", "waits", "walking", "watch",
+        "where",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -106,6 +107,9 @@ class ThreadState:
         # How a call that is looked into runs again: see `functions.rerun`.
         self.op_by_op: str | None = None
         self.waits = False  # whether a function runs op by op because its sizes are new
+        # Is called before each op of such a run while XLA compiles, and raises an exception when
+        # the call should not go on in this way.
+        self.goes_on: Callable[[], None] | None = None
         self.same_draws = False  # whether all examples of a batch share what is drawn
         self.device: Any = None  # the place that is named around
         # What makes a Tensor of an array that `run` has given.

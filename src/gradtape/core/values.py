@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
+from gradtape.core.messages import no_array
 from gradtape.core.operators import TensorOperators
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
@@ -59,8 +60,7 @@ def to_array(value: Any, dtype: np.dtype[Any] | None = None, *, argument: str = 
         array = np.array(value, object)
     except ValueError as error:
         raise ValueError(
-            f"{argument}: cannot convert {_short(value)} to a tensor; its rows have different "
-            "lengths."
+            f"{argument}: cannot convert {_short(value)} to a tensor; {no_array(value, error)}"
         ) from error
     if array.dtype.kind in "OSU":
         return _from_objects(value, array, dtype, argument)

@@ -145,7 +145,8 @@ class Variable(SparseWrites, TensorOperators):
 
     @property
     def dtype(self) -> DType:
-        return dtypes.from_numpy(self.array.dtype)
+        array = self.__dict__.get("array")
+        return dtypes.from_numpy((self.outline if array is None else array).dtype)
 
     @property
     def shape(self) -> TensorShape:
@@ -153,7 +154,7 @@ class Variable(SparseWrites, TensorOperators):
 
     @property
     def ndim(self) -> int:
-        return self.array.ndim
+        return self.outline.ndim
 
     @property
     def trainable(self) -> bool:
@@ -348,14 +349,15 @@ class Variable(SparseWrites, TensorOperators):
 
     def _accumulate(self, ufunc: np.ufunc, delta: Any, method: str, read_value: bool) -> Any:
         change = self._compatible(delta, method, argument="delta")
-        if change.shape != self.array.shape:
+        trace = here.state.trace
+        # The array itself is not to have another name here, or it could not be written in place.
+        shape = self.array.shape if trace is None else self.outline.shape
+        if change.shape != shape:
             raise invalid_argument(
                 f"{method}: delta has shape {TensorShape(change.shape)}, but the variable "
-                f"'{self._name}' has shape "
-                f"{TensorShape(self.array.shape)}."
+                f"'{self._name}' has shape {TensorShape(shape)}."
             )
         self.tell_recorders(delta, replaces=False)
-        trace = here.state.trace
         if trace is not None:
             trace.write(
                 self,
@@ -396,15 +398,17 @@ class Variable(SparseWrites, TensorOperators):
         plain values are cast.
         """
         array = array_of(value)
+        trace = here.state.trace
+        dtype = self.array.dtype if trace is None else self.outline.dtype
         if array is None:
-            return _plain_array(value, self.array.dtype, argument)
-        if array.dtype != self.array.dtype:
+            return _plain_array(value, dtype, argument)
+        if array.dtype != dtype:
             raise ValueError(
                 f"{method}: {argument} is a tensor of dtype {dtypes.from_numpy(array.dtype).name}, "
                 "but the variable "
                 f"'{self._name}' is {self.dtype.name}: cast it first."
             )
-        return array if here.state.trace is not None else on_host(array)
+        return array if trace is not None else on_host(array)
 
     def tell_recorders(self, value: Any = None, *, replaces: bool = True) -> None:
         """Before a write, of `value` or of something computed from it, which `replaces` all that
@@ -477,9 +481,11 @@ class Variable(SparseWrites, TensorOperators):
             "array",
             "aside",
             "creation",
+            "divided_as",
             "has_gradient",
             "held",
             "keeps_array",
+            "outline",
             "owns",
             "replace",
             "swap",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,13 @@ from gradtape.core.node import Node
 from gradtape.core.path import Path
 from gradtape.core.record import PerOutput
 from gradtape.core.recording import Recording
+from gradtape.core.repeats import repeated
 from gradtape.core.strong_zeros import HIDDEN, Ones
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.xla.tensor import XlaTensor
 from gradtape.engines.numpy.blas import OneThread
 from gradtape.engines.numpy.crowding import crowd
-
-_rule = attrgetter("rule")
 
 
 def walk(
@@ -94,13 +92,14 @@ def _pull_back(
     if type(seeds) is not Ones:
         watch.append(HIDDEN)
     wanted = {node for node in sources if node is not None}
+    computed = {node for node in wanted if node.rule is not None}
     # A source that an op computed ends a path early.
-    all_wanted = recording.sources == len(wanted) and not any(map(_rule, wanted))
+    all_wanted = recording.sources == len(wanted) and not computed
     if all_wanted and not tensors and recording.due and recording.is_apart():
-        return _pull_everything(recording.nodes, dict(seeds), wanted, release, watch)
+        return _pull_everything(recording.nodes, dict(seeds), wanted, computed, release, watch)
     path = Path(seeds, wanted, recording)
     if path.alone and not path.other and not tensors:
-        return _pull_everything(path.nodes, dict(seeds), wanted, release, watch)
+        return _pull_everything(path.nodes, dict(seeds), wanted, computed, release, watch)
     owned: set[Node] | None = None if tensors else set()
 
     def pull(node: Node, g: Any, parents: Sequence[Node | None]) -> Sequence[Any]:
@@ -128,26 +127,30 @@ def _pull_everything(
     order: list[Node],
     cotangents: dict[Node, Any],
     wanted: set[Node],
+    computed: set[Node],
     release: bool,
     watch: list[str],
 ) -> dict[Node, Any]:
     """The walk of nearly every training step: plain arrays, one recording,
-    and all of its sources are wanted.
+    and all of its sources are wanted; also some Nodes that an op `computed`.
 
     It ends the recording too, but if a source has no gradient, it stays known which Node was
     computed from which, to explain that.
     """
+    repeats = None if computed else repeated(order, cotangents, wanted, release, watch)
+    if repeats is not None:
+        return repeats
     found: dict[Node, Any] = {}
     owned: set[Node] = set()
     for node in reversed(order):
-        g = cotangents.pop(node, None)
-        if g is not None:
-            if node in wanted:
+        if node in cotangents:
+            g = cotangents.pop(node)
+            if computed and node in computed:
                 found[node] = g
             rule: Any = node.rule
             if type(g) is RawSlices and not rule.takes_slices:
                 g = g.dense()
-            pull_into = rule.pull_into or _pull_into
+            pull_into = rule.pull_into or pull_step
             pull_into(node, g, cotangents, owned, watch)
             g = None  # what has been passed on is not kept alive through the next rule
         if release:
@@ -162,10 +165,10 @@ def _pull_everything(
     return found
 
 
-def _pull_into(
+def pull_step(
     node: Node, g: Any, cotangents: dict[Node, Any], owned: set[Node], watch: list[str]
 ) -> None:
-    """A step of the walk for a rule without a `pull_into` of its own."""
+    """A step of the walk, as it is for a rule without a `pull_into` of its own."""
     rule: Any = node.rule
     if not rule.shows_nan:
         watch.append(HIDDEN)

@@ -17,7 +17,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.beyond import BeyondXlaError
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.data.optional import Optional
-from gradtape.data.stage import Run, Stage, StageIterator
+from gradtape.data.stage import Pass, Run, Stage, StageIterator
 from gradtape.data.structure import map_leaves
 from gradtape.errors import OutOfRangeError
 from gradtape.published import published
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gradtape.data.dataset import Dataset
 
 
-Place = tuple[int, int, list[int]]
+Place = tuple[int, int, list[Pass]]
 """How many elements were given, after how many errors, and in which passes of the random stages."""
 
 
@@ -58,7 +58,7 @@ class Iterator:
         self._stage = stage
         self._lock = threading.RLock()
         self._saved: _Saved | None = None
-        self._begin(Run(), 0, 0)
+        self._begin(Run(stage), 0, 0)
 
     def _begin(self, run: Run, position: int, errors: int) -> None:
         """Begins anew, with the random numbers of a run, and goes on to where so many elements were
@@ -68,8 +68,6 @@ class Iterator:
         self._run, self._position, self._errors = run, position, errors
         self._ended, self._interrupted = False, True
         with init_scope():
-            for random in self._stage.random_stages():
-                run.begin(random)
             self._elements: StageIterator = self._stage.iterator(run)
             if errors:
                 for _ in range(position + errors):
@@ -119,7 +117,7 @@ class Iterator:
         they hold fits together no longer.
         """
         self._elements.close()
-        self._begin(Run(dict(self._run.numbers)), self._position, self._errors)
+        self._begin(Run(self._stage, self._run.passes), self._position, self._errors)
 
     def get_next(self) -> Any:
         """The next element; an `OutOfRangeError` if there is none.
@@ -182,18 +180,16 @@ class Iterator:
         stages.
         """
         with self._lock:
-            numbers = self._run.numbers
-            passes = [numbers[id(random)] for random in self._stage.random_stages()]
-            return self._position, self._errors, passes
+            return self._position, self._errors, self._run.passes
 
     @place.setter
     def place(self, wanted: Place) -> None:
         position, errors, passes = wanted
         with self._lock:
             self._elements.close()
-            stages = self._stage.random_stages()
-            known = {id(random): n for random, n in zip(stages, passes, strict=True)}
-            self._begin(Run(known), position, errors)
+            for random, known in zip(self._stage.random_stages(), passes, strict=True):
+                random.go_on_from(known.number)
+            self._begin(Run(self._stage, passes), position, errors)
 
 
 class _Saved:
@@ -202,19 +198,22 @@ class _Saved:
     def __init__(self, passes: int) -> None:
         self.position = Variable(np.int64(0), trainable=False, name="position")
         self.errors = Variable(np.int64(0), trainable=False, name="errors")
-        self.passes = Variable(np.zeros(passes, np.int64), trainable=False, name="passes")
-        self._written: Place = (0, 0, [0] * passes)
+        nothing = np.zeros((passes, len(Pass._fields)), np.int64)
+        self.passes = Variable(nothing, trainable=False, name="passes")
+        self._written: Place = (0, 0, [])
 
-    def write(self, position: int, errors: int, passes: list[int]) -> None:
+    def write(self, position: int, errors: int, passes: list[Pass]) -> None:
         self._written = (position, errors, passes)
         self.position.assign(np.int64(position), read_value=False)
         self.errors.assign(np.int64(errors), read_value=False)
-        self.passes.assign(np.array(passes, np.int64), read_value=False)
+        words = np.array(passes, np.uint64).reshape(-1, len(Pass._fields))
+        self.passes.assign(words.view(np.int64), read_value=False)
 
     def changed(self) -> Place | None:
         """What a checkpoint has written; None if it has not."""
         position, errors = int(on_host(self.position.array)), int(on_host(self.errors.array))
-        now = position, errors, on_host(self.passes.array).tolist()
+        words = np.array(on_host(self.passes.array)).view(np.uint64).tolist()
+        now = position, errors, [Pass(*row) for row in words]
         if now == self._written:
             return None
         self._written = now

@@ -10,9 +10,9 @@ import numpy as np
 
 from gradtape import dtypes, nest
 from gradtape.api.tensorflow.arguments import DTypeLike, as_int
-from gradtape.api.tensorflow.random.sequence import seed_words
 from gradtape.api.tensorflow.type_specs import TypeSpec
 from gradtape.data.holder import Holder, dataset_of, stage_of
+from gradtape.data.stage import seed_of
 from gradtape.data.stages import (
     combining,
     files,
@@ -153,7 +153,7 @@ class Makers(Holder):
         >>> list(numbers.as_numpy_iterator()) == list(numbers.as_numpy_iterator())
         True
         """
-        words = seed_words(seed, "random: seed")
+        words = seed_of(seed, "random: seed")
         return dataset_of(
             memory.RandomNumbers(seed=words, changes=bool(rerandomize_each_iteration))
         )
@@ -180,7 +180,7 @@ class Makers(Holder):
         names = files.matching(file_pattern)
         found: Any = memory.Slices(np.array(names, object))
         if shuffle is None or shuffle:
-            words = seed_words(seed, "list_files: seed")
+            words = seed_of(seed, "list_files: seed")
             found = shuffling.Shuffle(found, None, seed=words, changes=True)
         return dataset_of(found)
 
@@ -262,7 +262,7 @@ class Makers(Holder):
         kept = [stage for stage, share in builtins.zip(stages, shares, strict=True) if share]
         choices = combining.RandomChoices(
             shares[shares > 0],
-            seed=seed_words(seed, "sample_from_datasets: seed"),
+            seed=seed_of(seed, "sample_from_datasets: seed"),
             changes=bool(rerandomize_each_iteration),
         )
         return dataset_of(combining.Chosen(kept, choices, stop_on_empty=stop_on_empty_dataset))

@@ -16,7 +16,7 @@ from gradtape.api.tensorflow.random.sequence import counts_kept
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import init_scope
 from gradtape.data.holder import dataset_of
-from gradtape.data.stage import Run, Stage, raised_later
+from gradtape.data.stage import Stage, first_run, raised_later
 from gradtape.data.stages.memory import Listed
 from gradtape.data.structure import array_of, common_of, map_leaves
 from gradtape.ragged.spec import RaggedTensorSpec
@@ -43,7 +43,7 @@ def peeked(result: SpecOfResult, stage: Stage, what: str, *, vary: bool) -> Any:
     failed: list[Exception] = []
     seen = 0
     with init_scope(), counts_kept():
-        run = Run({id(random): 0 for random in stage.random_stages()})
+        run = first_run(stage)
         iterator = stage.iterator(run)
         try:
             for number in range(_TRIED):

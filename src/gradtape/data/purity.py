@@ -28,9 +28,10 @@ _COMPUTING = tuple(
     for name in (
         "approximation", "arithmetic", "bitwise", "clipping", "complex_numbers", "conversion",
         "counting", "creation", "elementwise", "image.color", "image.geometry", "image.quality",
-        "image.resizing", "indexing", "linalg", "logic", "nn.activations", "nn.convolution",
-        "nn.embeddings", "nn.losses", "nn.normalization", "nn.pooling", "ordering", "rearranging",
-        "reductions", "segments", "shaping", "signal", "special", "trigonometry",
+        "image.resizing", "indexing", "joining", "linalg", "logic", "nn.activations",
+        "nn.convolution", "nn.embeddings", "nn.losses", "nn.normalization", "nn.pooling",
+        "ordering", "rearranging", "reductions", "segments", "shaping", "signal", "special",
+        "trigonometry",
     )
 )  # fmt: skip
 """Modules whose functions only compute."""
@@ -118,9 +119,9 @@ class _Check:
         if isinstance(value, (Tensor, Variable, DType, TensorShape, np.dtype)):
             return True
         if isinstance(value, (tuple, list)):
-            return all(map(self.inert, value))
+            return _is_plain(value) and all(map(self.inert, value))
         if isinstance(value, dict):
-            return all(map(self.inert, value.values()))
+            return _is_plain(value) and all(map(self.inert, value.values()))
         return self.callable(value)
 
     def _code(self, code: CodeType, names: dict[str, Any], closure: dict[str, Any]) -> bool:
@@ -132,6 +133,10 @@ class _Check:
             step = steps[place]
             if step.opname == "STORE_SUBSCR" or step.argval == "pop" or _is_in_place(step):
                 self.writes = True
+            if step.opname in ("KW_NAMES", "LOAD_CONST") and step.arg is not None:
+                constant = code.co_consts[step.arg]
+                if isinstance(constant, tuple) and "out" in constant:  # names of arguments
+                    self.writes = True
             if not step.opname.startswith(_SAFE_OPS):
                 if step.opname != "STORE_DEREF" or step.argval in code.co_freevars:
                     return False
@@ -154,6 +159,15 @@ class _Check:
                 if not self.inert(value):
                     return False
         return True
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether an entry of a tuple, list or dict is just looked up; a class of the user's, or a
+    defaultdict, may do anything.
+    """
+    kind = type(value)
+    base = next(base for base in (tuple, list, dict) if issubclass(kind, base))
+    return kind.__getitem__ is base.__getitem__ and not hasattr(kind, "__missing__")
 
 
 def _is_in_place(step: dis.Instruction) -> bool:

@@ -12,11 +12,14 @@ is the users' view of a stage.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
+
+from gradtape.api.tensorflow.random.sequence import seed_words
 
 if TYPE_CHECKING:
     from gradtape.data.rows import Addressed, RowStream
@@ -84,13 +87,30 @@ class Stage:
         return list(found.values())
 
 
+class Seed(NamedTuple):
+    """What random numbers come from, and whether the user has said it."""
+
+    first: int
+    second: int
+    given: bool
+
+
+def seed_of(seed: Any, argument: str) -> Seed:
+    """The seed of a stage: the user's, or one that is drawn now."""
+    return Seed(*seed_words(seed, argument), seed is not None)
+
+
+_made = count()
+
+
 class RandomStage(Stage):
     """A stage whose passes draw random numbers, from its seed and the number of the pass."""
 
-    def __init__(self, *inputs: Stage, seed: tuple[int, int], changes: bool) -> None:
+    def __init__(self, *inputs: Stage, seed: Seed, changes: bool) -> None:
         super().__init__(*inputs)
-        self._seed = seed
-        self._changes = changes  # whether each pass has numbers of its own
+        self.seed = seed
+        self.changes = changes  # whether each pass has numbers of its own
+        self.made = next(_made)
         self._passes = 0
 
     def next_pass(self) -> int:
@@ -99,33 +119,103 @@ class RandomStage(Stage):
         self._passes += 1
         return number
 
-    def generator(self, number: int, repetition: int) -> np.random.Generator:
-        """The random numbers of a pass, of which one iteration may make several."""
-        words = [*self._seed, number, repetition] if self._changes else [*self._seed]
-        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
+    def go_on_from(self, number: int) -> None:
+        """The next pass comes after this one, which was perhaps another process's."""
+        self._passes = max(self._passes, number + 1)
+
+
+class DatasetsStage(RandomStage):
+    """A stage whose function gives datasets, in which random numbers may be drawn.
+
+    Its pass has a number for them, and the seed of those to which the user has given none.
+    """
+
+    def __init__(self, *inputs: Stage) -> None:
+        super().__init__(*inputs, seed=seed_of(None, ""), changes=True)
+
+
+Words = tuple[int, ...]
+"""What random numbers come from."""
+
+
+class Pass(NamedTuple):
+    """A pass of a random stage: what decides its random numbers, in any process."""
+
+    first: int
+    second: int
+    number: int
 
 
 class Run:
-    """One iteration over a dataset: which pass of each random stage it is.
+    """One iteration over a pipeline: which pass of each of its random stages it is.
 
-    A run that is given these numbers draws the same random numbers again.
+    A run that is given these passes draws the same random numbers again.
     """
 
-    def __init__(self, numbers: dict[int, int] | None = None) -> None:
-        self.numbers = {} if numbers is None else numbers
-        self._repetitions: dict[int, int] = {}
+    def __init__(self, pipeline: Stage, passes: Sequence[Words] | None = None) -> None:
+        stages = pipeline.random_stages()
+        if passes is None:
+            passes = [Pass(*stage.seed[:2], stage.next_pass()) for stage in stages]
+        self._passes = dict(zip(stages, passes, strict=True))
+        self._repetitions: dict[RandomStage, int] = {}
 
-    def begin(self, stage: RandomStage) -> int:
-        """The number of this run's pass of a stage."""
-        if id(stage) not in self.numbers:
-            self.numbers[id(stage)] = stage.next_pass()
-        return self.numbers[id(stage)]
+    @property
+    def passes(self) -> list[Pass]:
+        """The passes of the stages, in the order of `random_stages`."""
+        return [Pass(*words) for words in self._passes.values()]
+
+    def _next(self, stage: RandomStage) -> Words:
+        """What the random numbers of the next pass of a stage within this run come from."""
+        words = self._passes[stage]
+        if not stage.changes:
+            return words[:2]
+        repetition = self._repetitions.get(stage, 0)
+        self._repetitions[stage] = repetition + 1
+        return (*words, repetition)
 
     def generator(self, stage: RandomStage) -> np.random.Generator:
         """The random numbers of the next pass of a stage within this run."""
-        repetition = self._repetitions.get(id(stage), 0)
-        self._repetitions[id(stage)] = repetition + 1
-        return stage.generator(self.begin(stage), repetition)
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self._next(stage))))
+
+    def inside(self, stage: DatasetsStage) -> Inside:
+        """What goes through the datasets that a stage's function gives in the next pass."""
+        first, second, *place = self._next(stage)
+        return Inside((first, second), (list(self._passes).index(stage), *place))
+
+
+class Inside:
+    """Goes through the datasets that a function gives in one pass of its stage.
+
+    Their random numbers come from the seed of the pass and from where they are drawn, not from when
+    they are: a restored iterator goes to its place in another way, and threads go through several
+    datasets at once. Stages may be made anew for each dataset, and are not kept alive.
+    """
+
+    def __init__(self, seed: tuple[int, int], place: Words) -> None:
+        self._seed, self._place = seed, place
+        self._given = 0
+
+    def iterator(self, function: Callable[[], Stage]) -> StageIterator:
+        """The elements of the next dataset, which `function` gives."""
+        before, place = next(_made), (*self._place, self._given)
+        self._given += 1
+        dataset = function()
+        passes = [
+            self._begin(stage, (*place, number), stage.made > before)
+            for number, stage in enumerate(dataset.random_stages())
+        ]
+        return dataset.iterator(Run(dataset, passes))
+
+    def _begin(self, stage: RandomStage, place: Words, made_now: bool) -> Words:
+        """What was there before keeps its one order, in which others may have gone through it."""
+        if not stage.seed.given and (made_now or stage.changes):
+            return (*self._seed, *place)
+        return (*stage.seed[:2], 0) if made_now else (*stage.seed[:2], *place)
+
+
+def first_run(pipeline: Stage) -> Run:
+    """A run that looks at a pipeline, and is no pass of its own."""
+    return Run(pipeline, [Pass(*stage.seed[:2], 0) for stage in pipeline.random_stages()])
 
 
 class StageIterator:

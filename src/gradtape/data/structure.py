@@ -199,12 +199,20 @@ def common_of(one: Any, two: Any) -> Any:
 
 
 def without_first_size(spec: Any, stage: str) -> Any:
-    """Specs of the rows of such elements."""
+    """Specs of the rows of such elements, of which all components have the same number."""
+    sizes: set[int] = set()
 
     def row(leaf: Any) -> Any:
+        if leaf is None:
+            return None
         shape = getattr(leaf, "shape", None)
         if shape is None or shape.rank == 0:
-            raise ValueError(f"{stage}: an element must have rows, got {leaf!r}.")
+            raise ValueError(
+                f"{stage}: an element must have rows, got {leaf!r}: put elements together with "
+                "batch() before."
+            )
+        if shape.rank and shape[0] is not None:
+            sizes.add(shape[0])
         rest = TensorShape(None) if shape.rank is None else shape[1:]
         if isinstance(leaf, RaggedTensorSpec) and leaf.ragged_rank:
             return RaggedTensorSpec(rest, leaf.dtype, leaf.ragged_rank - 1, leaf.row_splits_dtype)
@@ -212,7 +220,13 @@ def without_first_size(spec: Any, stage: str) -> Any:
             rest, leaf.dtype
         )
 
-    return map_leaves(row, spec)
+    rows = map_leaves(row, spec)
+    if len(sizes) > 1:
+        raise ValueError(
+            f"{stage}: the components of an element must have the same number of rows, got "
+            f"{sorted(sizes)} in {spec!r}."
+        )
+    return rows
 
 
 def has_rows_of_ragged(spec: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from gradtape.core.tensor import Tensor
 from gradtape.data.iterators import Iterator, as_numpy
 from gradtape.data.rows import Columns, Pack
-from gradtape.data.stage import Stage
+from gradtape.data.stage import Pass, Stage
 from gradtape.data.structure import map_leaves, one_of
 
 
@@ -53,10 +53,11 @@ def _classes(grain: Any) -> Any:
 
         def get_state(self) -> dict[str, Any]:
             position, errors, passes = self._elements.place
-            return {"position": position, "errors": errors, "passes": passes}
+            return {"position": position, "errors": errors, "passes": [list(p) for p in passes]}
 
         def set_state(self, state: dict[str, Any]) -> None:
-            self._elements.place = state["position"], state["errors"], state["passes"]
+            passes = [Pass(*found) for found in state["passes"]]
+            self._elements.place = state["position"], state["errors"], passes
 
         def close(self) -> None:
             self._elements.close()

@@ -11,6 +11,7 @@ from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.data.calling import UsersFunction, called
 from gradtape.data.holder import Holder, dataset_of, positive, stage_of
+from gradtape.data.stage import Stage
 from gradtape.data.stages import batching, grouping, nesting, padding, ragged_batching
 from gradtape.data.structure import with_first_size
 from gradtape.ragged.partitions import index_dtype
@@ -118,7 +119,7 @@ class Groups(Holder):
         >>> [int(n) for n in tf.data.Dataset.from_tensors([1, 2, 3]).unbatch()]
         [1, 2, 3]
         """
-        return dataset_of(batching.Unbatch(self.stage))
+        return _of_rows(batching.Unbatch(self.stage))
 
     def rebatch(
         self, batch_size: Any, drop_remainder: bool = False, name: str | None = None
@@ -134,7 +135,7 @@ class Groups(Holder):
             positive(size, "rebatch: batch_size")
             for size in integers(batch_size, "rebatch: batch_size")
         ]
-        return dataset_of(batching.Rebatch(self.stage, sizes, drop_remainder=bool(drop_remainder)))
+        return _of_rows(batching.Rebatch(self.stage, sizes, drop_remainder=bool(drop_remainder)))
 
     def window(
         self,
@@ -282,3 +283,12 @@ class Groups(Holder):
 def _filled(shape: Any, size: int) -> TensorShape:
     """A shape whose unknown sizes are `size`."""
     return TensorShape([size if n is None else n for n in TensorShape(shape)])
+
+
+def _of_rows(stage: Stage) -> Dataset:
+    """A dataset of rows. Elements without rows are refused now, unless a function of the user's
+    says only when it is called what they are.
+    """
+    if not stage.computes:
+        _ = stage.spec
+    return dataset_of(stage)

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradtape.api.tensorflow.arguments import as_int
-from gradtape.api.tensorflow.random.sequence import seed_words
 from gradtape.data import to_grain as grain_datasets
 from gradtape.data.calling import UsersFunction
 from gradtape.data.holder import Holder, dataset_of, positive, stage_of
-from gradtape.data.stage import UNKNOWN
+from gradtape.data.stage import UNKNOWN, seed_of
 from gradtape.data.stages import (
     combining,
     counting,
@@ -125,7 +124,7 @@ class Transformations(Holder):
                 UsersFunction(class_func, "rejection_resample", "class_func"),
                 target_dist,
                 initial_dist,
-                seed=seed_words(seed, "rejection_resample: seed"),
+                seed=seed_of(seed, "rejection_resample: seed"),
             )
         )
 
@@ -205,7 +204,7 @@ class Transformations(Holder):
             shuffling.Shuffle(
                 self.stage,
                 None if size == UNKNOWN else size,
-                seed=seed_words(seed, "shuffle: seed"),
+                seed=seed_of(seed, "shuffle: seed"),
                 changes=reshuffle_each_iteration is None or bool(reshuffle_each_iteration),
             )
         )

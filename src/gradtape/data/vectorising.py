@@ -15,7 +15,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.data.calling import UsersFunction
 from gradtape.data.purity import only_computes
 from gradtape.data.rows import Addressed, Columns, Pack, RowStream, joined
-from gradtape.data.stage import Run, Stage, raised_later
+from gradtape.data.stage import Stage, first_run, raised_later
 from gradtape.data.stages.batching import batch_of
 from gradtape.data.structure import array_of, leaves_of, one_of, packer, spec_of
 from gradtape.errors import invalid_argument
@@ -92,7 +92,7 @@ def vectorised(function: UsersFunction, stage: Stage) -> Vectorised | None:
     source = stage.addressed()
     rows: RowStream | None = None
     if source is None:
-        rows = stage.rows(Run({id(random): 0 for random in stage.random_stages()}))
+        rows = stage.rows(first_run(stage))
         if rows is None:
             return None
     try:

@@ -129,3 +129,13 @@ def _few_ones(length: int, dtype: Any) -> Any:
     ones = np.ones(length, dtype)
     ones.flags.writeable = False
     return ones
+
+
+def divides(product: Any) -> bool:
+    """Whether it is known of products that their factors divide them without loss: none is zero, so
+    small that it has lost digits, or too large.
+    """
+    if type(product) is not np.ndarray or product.dtype.kind != "f":
+        return False
+    sizes = np.abs(product)
+    return bool((sizes >= np.finfo(product.dtype).tiny).all() and (sizes < math.inf).all())

@@ -2,19 +2,23 @@
 ops.
 
 XLA does not hold Python's lock while it compiles, and that is most of the time that the first call
-of a function would wait.
+of a function would wait. What JAX does before that is Python, which would take turns with the call,
+so it begins when the first call is over, or has taken long.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
 from collections import deque
-from time import sleep
+from collections.abc import Callable
+from time import perf_counter, sleep
 
 from gradtape.functions.staging import Part
 
+_BEGIN = 0.05  # seconds that a call may take before XLA begins beside it
 _PAUSE = 1e-3  # seconds; a lock could not be waited for again in a signal handler
 
 
@@ -29,6 +33,11 @@ class Compiling:
             _turns.begin(self)
         except RuntimeError:  # no thread can be started: the next call compiles it
             self.wait()
+
+    @property
+    def is_over(self) -> bool:
+        """The same as `is_done`, as far as it is known."""
+        return self._is_done
 
     def is_done(self) -> bool:
         """Whether a call need not wait for it any more."""
@@ -60,6 +69,32 @@ class Compiling:
         self._is_done = True
 
 
+class NotOnNumpyError(Exception):
+    """Ends a run on gradtape's own ops that has written nothing: the call is to run compiled."""
+
+
+class Meanwhile:
+    """Called by a run on gradtape's own ops before each of them: lets XLA begin if it takes long,
+    and ends it when the program is compiled.
+    """
+
+    def __init__(
+        self, compiling: Callable[[], Compiling | None], begin: Callable[[], None]
+    ) -> None:
+        self._compiling = compiling
+        self._begin = begin
+        self._until = perf_counter() + _BEGIN
+
+    def __call__(self) -> None:
+        compiling = self._compiling()
+        if compiling is None:
+            if perf_counter() > self._until:
+                self._until = math.inf
+                self._begin()
+        elif compiling.is_over:
+            raise NotOnNumpyError
+
+
 class _Turns:
     """The thread that compiles one program after the other, as long as there are any.
 
@@ -86,6 +121,7 @@ class _Turns:
                 self._thread = thread
 
     def _work(self) -> None:
+        sleep(_PAUSE)  # the call that has started it returns first
         while True:
             with self._lock:
                 if not self._waiting:

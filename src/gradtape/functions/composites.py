@@ -98,8 +98,10 @@ def flatten_composites(structure: Any) -> tuple[list[Any], Any]:
 def opened(leaf: Any) -> Any:
     """A composite as a node that optree flattens; any other leaf unchanged."""
     kind = type(leaf)
-    if kind in _WHOLE or isinstance(leaf, (Tensor, Variable, Module, type)):
+    if kind in _WHOLE or isinstance(leaf, (Tensor, Variable, type)):
         return leaf
+    if isinstance(leaf, Module):
+        return _with_shared_parts(leaf) if nest.is_composite(leaf) else leaf
     if isinstance(leaf, dict):
         return _container(leaf, list(leaf), list(leaf.values()))
     if isinstance(leaf, (list, tuple)):
@@ -157,6 +159,26 @@ def _with_attributes(form: Form, parts: Sequence[Any]) -> Any:
     for name, part in zip(form.names, parts, strict=True):
         object.__setattr__(made, name, part)
     return made
+
+
+def _with_shared_parts(leaf: Any) -> Opened:
+    """By its attributes, of which several may hold the same part, as those of a LinearOperator do:
+    each part is there once.
+    """
+    attributes: Any = dict(vars(leaf))
+    leaves, spec = optree.tree_flatten(attributes, none_is_leaf=True)
+    parts = list({id(part): part for part in leaves}.values())
+    place = {id(part): i for i, part in enumerate(parts)}
+    fixed = spec, tuple([place[id(part)] for part in leaves])
+    return Opened(
+        Form(_with_parts_shared_again, type(leaf), tuple(range(len(parts))), fixed), parts
+    )
+
+
+def _with_parts_shared_again(form: Form, parts: Sequence[Any]) -> Any:
+    spec, places = form.fixed
+    attributes: Any = optree.tree_unflatten(spec, [parts[i] for i in places])
+    return _with_attributes(form._replace(names=tuple(attributes)), list(attributes.values()))
 
 
 def _slice_again(form: Form, parts: Sequence[Any]) -> Any:

@@ -27,6 +27,7 @@ from gradtape.core.xla.held_variable import (
     is_still_held,
     lend,
 )
+from gradtape.core.xla.layouts import arrays_of_batch, divide_evenly, keep_together, layout_of
 from gradtape.core.xla.tensor import (
     HeldTensor,
     XlaTensor,
@@ -38,7 +39,7 @@ from gradtape.core.xla.trace import Constants, is_recorded_in, recordings_now
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla.loading import check_process
-from gradtape.functions.beside import Compiling
+from gradtape.functions.beside import Compiling, Meanwhile, NotOnNumpyError
 from gradtape.functions.call_rule import RunEagerly
 from gradtape.functions.concrete_calls import arguments_of_call
 from gradtape.functions.described import Described, spec_or_itself
@@ -62,6 +63,7 @@ class ConcreteFunction(Described):
     runs_eagerly = False
     is_waiting = False  # whether it runs op by op until compiling it pays, or is done
     compiling: Compiling | None = None  # by XLA, beside its calls
+    _was_begun = False  # whether it has been compiled beside, or is
 
     def __init__(
         self,
@@ -251,15 +253,24 @@ class ConcreteFunction(Described):
         except RunEagerly as asked:
             return run_eagerly(self._function, arguments, asked.reason)
 
-    def call_while_waiting(self, arguments: Arguments) -> Any:
-        """The same on gradtape's own ops, from the list of calls that was traced."""
-        return self._pack(self._in_turn(self._replayed, arguments))
+    def call_while_waiting(
+        self, arguments: Arguments, goes_on: Callable[[], None] | None = None
+    ) -> Any:
+        """The same on gradtape's own ops, from the list of calls that was traced; `goes_on` is
+        called before each. NOT_RUN if it is to run compiled.
+        """
+        run = functools.partial(self._replayed, goes_on=goes_on)
+        try:
+            return self._pack(self._in_turn(run, arguments))
+        except NotOnNumpyError:
+            self.is_waiting = self.compiling is not None
+            return NOT_RUN
 
-    def _replayed(self, arguments: Arguments) -> list[Tensor]:
+    def _replayed(self, arguments: Arguments, goes_on: Callable[[], None] | None) -> list[Tensor]:
         variables = arguments.variables
         taken = [v if number is None else variables[number] for v, number in self._taken]
         changed = [v if number is None else variables[number] for v, number in self._written]
-        with waiting():
+        with waiting(goes_on):
             values = [v.tensor() if isinstance(v, Variable) else v for v in taken]
             outputs, written = self.program.again([*arguments.tensors, *values])
             if changed:
@@ -267,9 +278,26 @@ class ConcreteFunction(Described):
                 assign_together(changed, written, seen)
         return outputs
 
-    def compile_beside(self) -> None:
-        """Lets XLA compile it on another thread; until then it runs op by op."""
-        self.is_waiting, self.compiling = True, Compiling(self.program.compiled_plain())
+    def call_beside(self, arguments: Arguments) -> Any:
+        """The same while XLA compiles it on another thread; NOT_RUN if it is to run compiled."""
+        if not self._was_begun:
+            self.is_waiting = True
+        elif self.compiling is None:  # another thread has found it compiled
+            return NOT_RUN
+        goes_on = Meanwhile(lambda: self.compiling, self._begin)
+        result = self.call_while_waiting(arguments, goes_on)
+        if result is not NOT_RUN:
+            self._begin()
+        elif (compiling := self.compiling) is not None:
+            compiling.wait()
+            self.is_compiled()
+        return result
+
+    def _begin(self) -> None:
+        """Lets XLA begin to compile it; until then it runs op by op."""
+        if not self._was_begun:
+            self.is_waiting, self.compiling = True, Compiling(self.program.compiled_plain())
+            self._was_begun = True
 
     def is_compiled(self) -> bool:
         """Whether XLA has compiled it beside; from then on it runs compiled."""
@@ -292,7 +320,14 @@ class ConcreteFunction(Described):
             result = self.shortcut(args)
             if result is not NOT_RUN:
                 return result
-        found = self._in_turn(self._run, [array_to_pass(arg) for arg in args])
+        layout = layout_of(self._outside)
+        if layout is None:
+            given = [array_to_pass(arg) for arg in args]
+        else:
+            self.program.compiled_plain().batches = layout
+            keep_together(self._writes.variables, layout)
+            given = arrays_of_batch(self.name, args, layout)
+        found = self._in_turn(self._run, given)
         if not found or xla_devices.is_on_host(found[0]):  # all its results are on one device
             return self._pack(held_tensors(found))
         return self._pack([XlaTensor(array) for array in found])
@@ -357,6 +392,10 @@ class ConcreteFunction(Described):
                 taken, unseen=not here.state.recorders
             )
         del taken  # whoever counts references is not to find these
+        layout = layout_of(self._outside) if trace is None else None
+        if layout is not None:
+            keep_together(changed, layout)
+            divide_evenly(self.name, arguments.tensors, layout)
         outputs, written = self.program.call(inputs, writes)
         if changed and here.state.recorders:
             self._note_writes(changed, inputs)

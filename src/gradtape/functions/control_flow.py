@@ -16,7 +16,7 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.convert import as_tensor
-from gradtape.core.batching import BatchedTensor
+from gradtape.core.batching import BatchedTensor, in_all_examples
 from gradtape.core.composite import own_function
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
@@ -216,7 +216,7 @@ def while_loop(
             holds, BatchedTensor
         ):  # each example goes on for as long as its own condition holds
             running = holds if running is None else logical_and(running, holds)
-            holds = bool(np.any(_in_all_examples(running)))
+            holds = bool(np.any(in_all_examples(running)))
         if not _truth(holds, "while_loop: the result of cond"):
             break
         result = body(*values)
@@ -473,12 +473,6 @@ def _by_example(function: str, preds: Sequence[Tensor], functions: Sequence[Any]
             ) from None
         found = nest.map_structure(functools.partial(where, pred), result, found)
     return found
-
-
-def _in_all_examples(tensor: Tensor) -> Any:
-    while isinstance(tensor, BatchedTensor):
-        tensor = tensor.inner
-    return tensor.array
 
 
 def _scalar(value: Any, argument: str) -> Tensor:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtape import nest
 from gradtape.core.indexed_slices import IndexedSlices
@@ -17,6 +17,24 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.functions.signature import Parameters
 from gradtape.shapes import TensorShape, TensorSpec
+
+_ARGUMENTS = "structured_input_signature has the specs of the arguments"
+_RESULTS = "structured_outputs has the specs of the results"
+_DRAWN = "tf.summary.graph draws the program"
+_INSTEAD = {
+    "graph": f"{_DRAWN}; {_ARGUMENTS}, {_RESULTS}",
+    "func_graph": f"{_DRAWN}; {_ARGUMENTS}, {_RESULTS}",
+    "function_def": _DRAWN,
+    "function_type": f"{_ARGUMENTS}, {_RESULTS}, and pretty_printed_signature() is their text",
+    "input_signature": _ARGUMENTS,
+    "inputs": f"{_ARGUMENTS}, and captured_inputs what else it reads",
+    "outputs": _RESULTS,
+    "add_to_graph": "call it where its results are needed",
+    "add_gradient_functions_to_graph": "ask a tape for the gradient",
+    "set_variables": "it reads the Variables that it was traced with",
+    "replace_capture_with_deferred_capture": "pass what changes as an argument",
+}
+"""What TensorFlow's has, and what serves here."""
 
 
 class Parameter(NamedTuple):
@@ -49,6 +67,16 @@ class Described(ABC):
     @abstractmethod
     def captured_inputs(self) -> list[Any]:
         """What it captures besides its arguments."""
+
+    if not TYPE_CHECKING:  # a type checker would take any name to be there
+
+        def __getattr__(self, name: str) -> Any:
+            """Says what there is instead of what TensorFlow's has and this has not."""
+            instead = _INSTEAD.get(name)
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}"
+                + ("." if instead is None else f": there is no graph; {instead}")
+            )
 
     @property
     def output_shapes(self) -> Any:

@@ -8,7 +8,7 @@ So does a function that is called with a size that is new, and the functions tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gradtape import nest
@@ -45,14 +45,17 @@ def run_while_waiting(function: Function, arguments: Arguments) -> Any:
 
 
 @block
-def waiting() -> Iterator[None]:
-    """A call of a function for a size that is not worth a program yet."""
+def waiting(goes_on: Callable[[], None] | None = None) -> Iterator[None]:
+    """A call of a function for a size that is not worth a program yet, or while XLA compiles it;
+    `goes_on` is called before each op then.
+    """
     state = here.state
-    before, state.waits = state.waits, True
+    before = state.waits, state.goes_on
+    state.waits, state.goes_on = True, goes_on
     try:
         yield
     finally:
-        state.waits = before
+        state.waits, state.goes_on = before
 
 
 _NEW_SIZE = "a size of its arguments that is new."

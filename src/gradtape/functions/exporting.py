@@ -77,11 +77,6 @@ def export(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     leaves = nest.flatten((args, kwargs))
     specs = [leaf for leaf in leaves if isinstance(leaf, TensorSpec)]
     _refuse_what_no_program_takes(function, leaves)
-    if any(spec.shape.rank is None for spec in specs):
-        raise ValueError(
-            f"{function._name}: a function with arguments of unknown rank cannot be saved: give "
-            "the rank in its input_signature, as in TensorSpec([None])."
-        )
     open_sizes = [
         (i, axis)
         for i, spec in enumerate(specs)

@@ -22,11 +22,15 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.beyond import UnforeseenError
+from gradtape.core.xla.layouts import layout_of
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor
 from gradtape.core.xla.trace import NeedsValues, NotTracedError
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.loading import check_process
+from gradtape.engines.xla.meshes import axes_now
+from gradtape.errors import OpError
 from gradtape.functions.autograph import to_trace
+from gradtape.functions.binding import weakly_bound
 from gradtape.functions.concrete_function import ConcreteFunction
 from gradtape.functions.constants import followed_constants, give_up, has_inputs, settled
 from gradtape.functions.copying import deepcopied, reduced
@@ -43,6 +47,7 @@ from gradtape.functions.signature import (
     Arguments,
     Parameters,
     cast_to_signature,
+    checked_signature,
     is_spec,
 )
 from gradtape.functions.sizes import FEW, Sizes, has_open_sizes, run_on_host
@@ -95,7 +100,7 @@ class Function:
         self._checked: set[Any] = set()
         self._parameters = Parameters(python_function, self._name)
         self.input_signature = (
-            None if input_signature is None else _checked_signature(input_signature, self._name)
+            None if input_signature is None else checked_signature(input_signature, self._name)
         )
         self._concrete = Programs(self._name)
         self._quick: dict[
@@ -129,7 +134,7 @@ class Function:
         bound = self._bound.get(id(instance))
         if bound is None:
             try:
-                method = _weakly_bound(self.python_function, instance)
+                method = weakly_bound(self.python_function, instance)
                 weakref.finalize(instance, self._bound.pop, id(instance), None).atexit = False
             except TypeError:  # an instance that cannot be weakly referenced
                 return Function(self.python_function.__get__(instance, owner), **self._options)
@@ -195,7 +200,9 @@ class Function:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         check_process()
         trace = here.state.trace
-        if trace is not None and (trace.on_op is not None or xla_settings.for_any_device()):
+        if trace is not None and (
+            trace.on_op is not None or xla_settings.for_any_device() or axes_now()
+        ):
             return self._as_python(self.converted(), args, kwargs)
         if here.state.checker is not None and not self._is_checked:
             return self.for_this_thread()._call(args, kwargs)
@@ -242,7 +249,7 @@ class Function:
         if concrete is not None and concrete.compiling is not None:
             if concrete.is_compiled() or here.state.recorders:
                 return NOT_RUN
-            return concrete.call_while_waiting(arguments)
+            return concrete.call_beside(arguments)
         if not self.sizes.waits(arguments.key):
             if concrete is None:
                 return NOT_RUN
@@ -251,13 +258,16 @@ class Function:
         if concrete is not None:
             return concrete.call_while_waiting(arguments)
         self._only = None
-        if not here.state.waits:
-            self._note_new_sizes(arguments)
         try:
-            return run_while_waiting(self, arguments)
+            result = run_while_waiting(self, arguments)
         except NotTracedError:
             self.sizes.must_trace = True
-        return NOT_RUN
+            return NOT_RUN
+        except OpError:  # a traced function would fail when it runs, not while it is traced
+            self._note_new_sizes(arguments)
+            raise
+        self._note_new_sizes(arguments)
+        return result
 
     def _may_wait(self, arguments: Arguments) -> bool:
         """Whether a call may run op by op though XLA could run it: not where the user's own code
@@ -293,15 +303,19 @@ class Function:
         state = here.state
         if state.recorders or state.waits or xla_settings.preferred() is not None:
             return NOT_RUN
-        worth = concrete.worth()
-        if worth is None or worth.pays_in_call() < 2 or not concrete.program.can_be_replayed():
+        if layout_of(concrete.captured_inputs) is not None:  # devices share the work of a program
             return NOT_RUN
-        if concrete.compiling is None:  # no other thread was faster
-            concrete.compile_beside()
-        return concrete.call_while_waiting(arguments)
+        worth = concrete.worth()
+        if worth is None or not worth.runs_soon() or not concrete.program.can_be_replayed():
+            return NOT_RUN
+        return concrete.call_beside(arguments)
 
     def _note_new_sizes(self, arguments: Arguments) -> None:
-        """Counts a new kind as TensorFlow does, and says once in the log what changes."""
+        """Counts a new kind as TensorFlow does, and says once in the log what changes; not for
+        functions that are called by one that runs op by op.
+        """
+        if here.state.waits:
+            return
         names = self._parameters.names()
         known = self.sizes.known(arguments.key)
         if self._kinds.add(arguments.key):
@@ -576,17 +590,6 @@ def _quick_key(args: tuple[Any, ...]) -> Any:
     return tuple(key)
 
 
-def _checked_signature(input_signature: Any, name: str) -> tuple[Any, ...]:
-    if not isinstance(input_signature, (list, tuple)):
-        raise TypeError(
-            f"{name}: input_signature must be a list or tuple with a TensorSpec for each argument."
-        )
-    for leaf in nest.flatten(input_signature):
-        if not is_spec(leaf):
-            raise TypeError(f"{name}: input_signature must hold TensorSpecs, got {leaf!r}.")
-    return tuple(input_signature)
-
-
 def _example(leaf: Any) -> Any:
     """A Tensor of the kind that a spec describes, if all its sizes are known."""
     if not isinstance(leaf, TensorSpec) or not leaf.shape.is_fully_defined():
@@ -595,26 +598,3 @@ def _example(leaf: Any) -> Any:
         np.array(b"", object) if leaf.dtype.numpy.kind == "O" else np.zeros((), leaf.dtype.numpy)
     )
     return Tensor(np.broadcast_to(nothing, tuple(leaf.shape)))
-
-
-def _weakly_bound(method: Callable[..., Any], instance: Any) -> Callable[..., Any]:
-    """`method` of `instance`, without keeping the instance alive:
-    its programs are kept for as long as it lives.
-    """
-    reference = weakref.ref(instance)
-
-    @functools.wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return method(reference(), *args, **kwargs)
-
-    call.__signature__ = _signature_without_self(method)  # type: ignore[attr-defined]
-    # AutoGraph converts the method.
-    call.weakly_bound = method, reference  # type: ignore[attr-defined]
-    return call
-
-
-def _signature_without_self(method: Callable[..., Any]) -> Any:
-    from inspect import signature  # noqa: PLC0415 - 8 ms that only methods need
-
-    found = signature(method)
-    return found.replace(parameters=list(found.parameters.values())[1:])

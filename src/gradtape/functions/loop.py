@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.core.batching import BatchedTensor, in_all_examples
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
+from gradtape.functions.beside import NotOnNumpyError
 from gradtape.functions.kept_states import KeptStates
 from gradtape.functions.looking_inside import Inside
 from gradtape.functions.program import Program
@@ -35,6 +37,8 @@ from gradtape.ops.broadcasting import cast
 from gradtape.ops.reductions import reduce_any
 from gradtape.ops.selection import where
 from gradtape.ops.shaping import reshape
+
+_KEPT = 64 << 20  # bytes of states that a run on NumPy may keep for a gradient
 
 
 class Loop(Structured):
@@ -100,6 +104,28 @@ class Loop(Structured):
             return xla_engine.namespace().lax.while_loop(
                 holds, step, (first, arrays[: self._variables])
             )[1]
+
+    def run(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        values, same = list(inputs[: self._variables]), list(inputs[self._variables :])
+        steps, kept, running = 0, 0, None
+        while self._limit is None or steps < self._limit:
+            holds = self._condition([*values, *same])[0]
+            if isinstance(holds, BatchedTensor):  # each example goes on for as long as it wants to
+                holds = running = holds if running is None else logical_and(running, holds)
+            if not np.any(in_all_examples(holds)):
+                break
+            after = self._body([*values, *same])
+            values = (
+                after
+                if running is None
+                else [where(running, new, old) for new, old in zip(after, values, strict=True)]
+            )
+            steps += 1
+            if here.state.recorders:  # which keep all states, of which XLA keeps some
+                kept += sum(in_all_examples(value).nbytes for value in after)
+                if kept > _KEPT:
+                    raise NotOnNumpyError
+        return values
 
     def _bounded(self, inputs: Sequence[Tensor], limit: int) -> list[Tensor]:
         """A loop of `limit` steps, each of which does something only while the condition is

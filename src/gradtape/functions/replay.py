@@ -160,7 +160,7 @@ class Replay:
             id(v): tensor for v, tensor in zip(self._inputs, inputs, strict=True) if v is not None
         }
         state = here.state
-        before = state.where
+        before, goes_on = state.where, state.goes_on
         drawn: Container[int] = ()
         if state.waits and self._ahead is not None and self._ahead.is_small:
             known.update(self._ahead.values(inputs))
@@ -169,6 +169,8 @@ class Replay:
             for step, over in zip(self._steps, self._over, strict=True):
                 if any(id(self._variables[place]) in drawn for place in step.results):
                     continue
+                if goes_on is not None:
+                    goes_on()
                 given = [self._value(place, known) for place in step.given]
                 state.where = step.where
                 results = step.run(given)

@@ -15,11 +15,12 @@ from typing import Any
 
 from gradtape.core.writing import writing
 from gradtape.core.xla.held_variable import DisturbedError, Writes, copy_lent_values, loans
-from gradtape.core.xla.tensor import held_tensors
+from gradtape.core.xla.tensor import XlaTensor, held_tensors
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.collector import call_uncollected
+from gradtape.engines.xla.meshes import wait_on_parts_of_cpu
 from gradtape.engines.xla.programs import UnpreparedError, is_inside_another
 from gradtape.functions.staging import Part, Spared
 
@@ -41,21 +42,63 @@ def shortcut_of(
     writes: Writes | None,
     pack: Callable[[list[Any]], Any],
 ) -> Shortcut | None:
-    """The shortcut to a part of which the first `given` inputs are arguments; None if there is more
-    than one device, if an argument is not used, or if more has to be done around a call.
+    """The shortcut to a part of which the first `given` inputs are arguments; None if an argument
+    is not used, or if more has to be done around a call.
 
     `captured` are its other inputs, `writes` the Variables that it writes, if any, and `pack` gives
     the outputs the structure of the result.
     """
-    if len(xla_devices.devices()) > 1 or part.used[:given] != list(range(given)):
+    if part.used[:given] != list(range(given)):
         return None
     run = part.executable()
     if run is None:
         return None
     outside = [captured[i - given] for i in part.used[given:]]
-    if writes is not None:
-        return _writing_shortcut(run, outside, part.large, writes, pack)
-    return _reading_shortcut(run, outside, part.large, pack)
+    if len(xla_devices.devices()) == 1:
+        if writes is not None:
+            return _writing_shortcut(run, outside, part.large, writes, pack)
+        return _reading_shortcut(run, outside, part.large, pack)
+
+    def to_result(found: list[Any]) -> Any:
+        arrays = [result.held for result in found]
+        wait_on_parts_of_cpu(arrays or ([] if writes is None else writes.written_first()))
+        return pack(_where_they_are(found))
+
+    return _on_several_devices(
+        part,
+        _writing_shortcut(run, outside, part.large, writes, to_result)
+        if writes is not None
+        else _reading_shortcut(run, outside, part.large, to_result),
+    )
+
+
+def _on_several_devices(part: Part, shortcut: Shortcut) -> Shortcut:
+    """A shortcut that is taken only while programs run where their arguments are, and batches are
+    divided as the program divides them.
+    """
+
+    def call(args: Sequence[Any]) -> Any:
+        if xla_settings.preferred() is not None or not part.is_up_to_date():
+            return NOT_RUN
+        if part.batches is not None and not all(map(_is_divided, args)):
+            return NOT_RUN
+        return shortcut(args)
+
+    return call
+
+
+def _is_divided(arg: Any) -> bool:
+    held = getattr(arg, "held", None)
+    return held is not None and (not held.ndim or held.sharding.num_devices > 1)
+
+
+def _where_they_are(results: list[Any]) -> list[Any]:
+    """The results of a program, all of which are on the same devices, as Tensors of the host or
+    not.
+    """
+    if not results or xla_devices.is_on_host(results[0].held):
+        return results
+    return [XlaTensor(result.held) for result in results]
 
 
 def _reading_shortcut(
@@ -122,6 +165,7 @@ def _writing_shortcut(
                     isinstance(error, _ABOUT_ARGUMENTS)
                     or xla_engine.is_gone(error)
                     or is_inside_another(error)
+                    or xla_engine.are_apart(error)
                 )
                 if done or not about_the_call or _is_of_a_handler(error):
                     raise

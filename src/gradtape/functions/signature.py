@@ -285,6 +285,18 @@ def is_spec(leaf: Any) -> bool:
     return isinstance(leaf, TensorSpec) or hasattr(leaf, "value_type")
 
 
+def checked_signature(input_signature: Any, name: str) -> tuple[Any, ...]:
+    """An `input_signature` that a user has written, as a tuple of specs."""
+    if not isinstance(input_signature, (list, tuple)):
+        raise TypeError(
+            f"{name}: input_signature must be a list or tuple with a TensorSpec for each argument."
+        )
+    for leaf in nest.flatten(input_signature):
+        if not is_spec(leaf):
+            raise TypeError(f"{name}: input_signature must hold TensorSpecs, got {leaf!r}.")
+    return tuple(input_signature)
+
+
 def cast_to_signature(arguments: Sequence[Any], specs: Sequence[Any], name: str) -> tuple[Any, ...]:
     """A call's arguments, with Tensors that fit an input_signature in place of its specs."""
     if len(arguments) != len(specs):

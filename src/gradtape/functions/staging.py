@@ -8,14 +8,16 @@ others is compiled by XLA when it is first run.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradtape.engines.numpy.allocator import LARGEST
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import host as xla_host
@@ -24,6 +26,7 @@ from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.collector import Uncollected
 from gradtape.engines.xla.devices import copied
 from gradtape.engines.xla.loading import load
+from gradtape.engines.xla.meshes import Layout, as_it_was, axes_now, layouts, wait_on_parts_of_cpu
 from gradtape.engines.xla.programs import Guarded, UnpreparedError
 
 if TYPE_CHECKING:
@@ -35,6 +38,8 @@ Spec = tuple[tuple[int, ...], Any]
 # Constants of more elements are handed to a program when it runs, and not built into it.
 _LITTLE = 256
 
+_NOTHING: Mapping[int, Any] = MappingProxyType({})
+
 
 class Spared(Guarded):
     """A compiled function that overwrites some of its inputs, called so that its results cannot be
@@ -45,8 +50,8 @@ class Spared(Guarded):
     `Writes.run`.
     """
 
-    def __init__(self, call: Any, donated: Sequence[int], python: Any) -> None:
-        super().__init__(call, python)
+    def __init__(self, call: Any, donated: Sequence[int], python: Any, *, is_large: bool) -> None:
+        super().__init__(call, python, is_large=is_large)
         self._donated = donated
 
     def __call__(self, given: Sequence[Any], writes: Writes) -> list[Any]:
@@ -90,7 +95,7 @@ class Staged:
         jax = load()
         mark = jax.ShapeDtypeStruct((), np.dtype(np.bool_))
         with xla_settings.wide():
-            closed = jax.make_jaxpr(body)(
+            closed = jax.make_jaxpr(body, axis_env=axes_now())(
                 mark, *[jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
             )
         self.jaxpr = closed.jaxpr
@@ -157,8 +162,14 @@ class Staged:
         return {id(v): number for number, equation in equations for v in equation.outvars}
 
     def with_effects(self) -> list[int]:
-        """The numbers of the equations that do something besides computing, such as printing."""
-        return [number for number, equation in enumerate(self.jaxpr.eqns) if equation.effects]
+        """The numbers of the equations that do something besides computing, such as printing; that
+        replicas speak to each other is none of that.
+        """
+        return [
+            number
+            for number, equation in enumerate(self.jaxpr.eqns)
+            if any(type(effect).__name__ != "NamedAxisEffect" for effect in equation.effects)
+        ]
 
     def made_by(self, equations: Sequence[int]) -> set[int]:
         """The ids of the variables that some equations define."""
@@ -174,16 +185,19 @@ class Staged:
         inputs: Sequence[Any],
         outputs: Sequence[Any],
         donated: Sequence[int] = (),
+        written: Mapping[int, Any] = _NOTHING,
     ) -> Part:
         """The part made of some equations; `donated` are the positions of inputs whose buffers it
-        may overwrite.
+        may overwrite, `written` the Variables that outputs are for, by the outputs' positions.
         """
-        return Part(self.jaxpr, self._constants, equations, inputs, outputs, donated)
+        return Part(self.jaxpr, self._constants, equations, inputs, outputs, donated, written)
 
 
 class Part:
     """A part of a staged program: called with an array for each input, it returns a list with one
     for each output.
+
+    `batches` says how its arguments may have been divided among devices, with a few rows more.
     """
 
     def __init__(
@@ -194,6 +208,7 @@ class Part:
         inputs: Sequence[Any],
         outputs: Sequence[Any],
         donated: Sequence[int],
+        written: Mapping[int, Any] = _NOTHING,
     ) -> None:
         jax = load()
         chosen = [jaxpr.eqns[number] for number in equations]
@@ -210,7 +225,7 @@ class Part:
             if math.prod(c.shape) <= _LITTLE or xla_engine.is_traced(c)
         }
         # For later calls too, also if this is inside another program.
-        with xla_settings.wide(), jax.ensure_compile_time_eval():
+        with xla_settings.folding():
             self.large = [
                 jax.device_put(np.asarray(value))
                 for v, value in constants.items()
@@ -227,18 +242,58 @@ class Part:
             debug_info=jaxpr.debug_info.with_unknown_names(),
         )
         self._little = list(little.values())
-        self.calls_host = xla_programs.uses(self._jaxpr, "pure_callback")
+        self._primitives, kinds = xla_programs.contents(self._jaxpr)
+        self.calls_host = "pure_callback" in self._primitives
         if self.calls_host:  # what loops carry along for nobody would call the host too
             self._jaxpr = _without_the_needless(self._jaxpr)
         # A call that ends in an exception of the host leaves everything as it was.
         overwritten = () if self.calls_host else frozenset(donated)
         self._donated = [place for place, i in enumerate(self.used) if i in overwritten]
-        self.compiled: Any = jax.jit(
-            self._traced,
-            donate_argnums=self._donated,
-            compiler_options=xla_programs.compiler_options(self._jaxpr),
+        self._written = written
+        self.batches: Layout | None = None
+        self._changes, self._shardings = layouts.changes, self._divided_now()
+        # Then JAX's switch for 64-bit numbers makes no difference.
+        self._is_narrow = not (self.calls_host or any(map(xla_host.is_wide, kinds)))
+
+    @property
+    def compiled(self) -> Any:
+        """The program as JAX calls it, for whichever thread asks first: which options XLA knows is
+        found out by compiling, and the first call of a function does not wait for that.
+        """
+        try:
+            return self.__dict__["_compiled"]
+        except KeyError:
+            shardings = {"out_shardings": self._shardings} if any(self._shardings) else {}
+            made = load().jit(
+                self._traced,
+                donate_argnums=self._donated,
+                compiler_options=xla_programs.compiler_options(self._jaxpr, self._primitives),
+                **shardings,
+            )
+            return self.__dict__.setdefault("_compiled", made)
+
+    def _divided_now(self) -> list[Any]:
+        """For each output, how the Variable is divided that it is for, if it is."""
+        found: list[Any] = [None] * len(self._jaxpr.outvars)
+        for place, variable in self._written.items():
+            layout = variable.divided_as
+            found[place] = None if layout is None else layout.sharding
+        return found
+
+    def _divide_anew(self) -> None:
+        """Lets JAX trace it again if Variables that it writes have got other layouts."""
+        self._changes, before, self._shardings = (
+            layouts.changes,
+            self._shardings,
+            self._divided_now(),
         )
-        self._is_narrow = not self.calls_host and not _has_wide_numbers(self._jaxpr)
+        if before != self._shardings:
+            self.__dict__.pop("_compiled", None)
+            self.__dict__.pop("_spared", None)
+
+    def is_up_to_date(self) -> bool:
+        """Whether no Variable has got another layout since it was compiled."""
+        return self._changes == layouts.changes
 
     def executable(self) -> Spared | None:
         """What XLA compiled, a function of the `used` inputs and of the arrays `large`; None if
@@ -251,8 +306,10 @@ class Part:
             return None
         if self._is_narrow:
             return self._spared
+        if len(xla_devices.devices()) > 1:  # it would be compiled for one of them
+            return None
         with xla_settings.wide():  # as `compiled` is called, so that nothing is compiled again
-            return Spared(self._compiled_now(), self._donated, self._traced)
+            return self._spared_of(self._compiled_now())
 
     def compile(self) -> None:
         """Lets XLA compile it, so that the first call need not; on any thread."""
@@ -266,19 +323,28 @@ class Part:
 
     @cached_property
     def _spared(self) -> Spared:
-        return Spared(self.compiled, self._donated, self._traced)
+        return self._spared_of(self.compiled)
+
+    def _spared_of(self, call: Any) -> Spared:
+        is_large = xla_programs.size_of_results(self._jaxpr) > LARGEST
+        return Spared(call, self._donated, self._traced, is_large=is_large)
 
     def draws_random_numbers(self) -> bool:
         return xla_programs.uses(self._jaxpr, "random_wrap")
 
     def _traced(self, *arrays: Any) -> Any:
         """What JAX traces; it has one kind of arguments, so it is traced once."""
+        arrays = tuple(
+            as_it_was(array, shape, self.batches)
+            for array, (shape, _) in zip(arrays, self._specs, strict=True)
+        )
         for array, (shape, dtype) in zip(arrays, self._specs, strict=True):
             if array.shape != shape or array.dtype != dtype:
                 raise TypeError(
                     "the arguments do not have the shapes and dtypes that the program was "
                     "traced for"
                 )
+        xla_programs.prepare(self._primitives)
         return self._evaluated(*arrays)
 
     def _evaluated(self, *arrays: Any) -> list[Any]:
@@ -302,6 +368,8 @@ class Part:
 
     def _tried(self, arrays: Sequence[Any], writes: Writes | None) -> list[Any]:
         given = [*arrays, *self.large] if self.large else arrays
+        if not self.is_up_to_date():
+            self._divide_anew()
         try:
             # Throwing the switch takes as long as half a call.
             if self._is_narrow and xla_settings.preferred() is None:
@@ -328,6 +396,11 @@ class Part:
             raise original from original.__cause__  # without XLA's own error
 
     def _called(self, given: Sequence[Any], writes: Writes | None) -> list[Any]:
+        found = self._begun(given, writes)
+        wait_on_parts_of_cpu(found or ([] if writes is None else writes.written_first()))
+        return found
+
+    def _begun(self, given: Sequence[Any], writes: Writes | None) -> list[Any]:
         if writes is None:
             return self._spared.prepare(*given)
         if self.calls_host:
@@ -357,20 +430,6 @@ def _not_finite() -> FloatingPointError:
 def is_literal(variable: Any) -> bool:
     """Whether a JAX variable is a literal number in the program."""
     return hasattr(variable, "val")
-
-
-def _has_wide_numbers(jaxpr: Any) -> bool:
-    """Whether a program, or a part of it, uses 64-bit numbers: for others JAX's switch makes no
-    difference.
-    """
-    variables = [*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars]
-    for equation in jaxpr.eqns:
-        variables += [*equation.invars, *equation.outvars]
-    return any(xla_host.is_wide(getattr(v.aval, "dtype", None)) for v in variables) or any(
-        _has_wide_numbers(part)
-        for equation in jaxpr.eqns
-        for part in xla_programs.parts(equation.params)
-    )
 
 
 def _without_the_needless(jaxpr: Any) -> Any:
@@ -436,7 +495,7 @@ def count_steps(
         steps, values = state
         return steps + 1, jax.core.eval_jaxpr(counting, closed.consts, *filled(values))
 
-    with xla_settings.wide(), jax.ensure_compile_time_eval():
+    with xla_settings.folding():
         steps, _ = jax.jit(lambda values: jax.lax.while_loop(holds, step, (0, values)))(
             [arrays[i] for i in changing]
         )

@@ -36,7 +36,7 @@ from gradtape.functions.call_rule import RunEagerly
 from gradtape.functions.program import Program
 from gradtape.functions.reason import NotCompiled
 from gradtape.functions.tracing import has_gradient
-from gradtape.ops.broadcasting import broadcast_to
+from gradtape.ops.broadcasting import broadcast_to, identity
 from gradtape.transforms.vectorize import vmap
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def gradient_body(body: Body, connected: Sequence[bool]) -> Body:
     count = len(connected)
 
     def run(tensors: list[Tensor]) -> list[Tensor]:
+        tensors = _each_its_own(tensors)
         sources = [t for t, c in zip(tensors, connected, strict=False) if c]
         with GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(sources)
@@ -94,6 +95,7 @@ def tangent_body(body: Body, moved: Sequence[bool]) -> Body:
     count = len(moved)
 
     def run(tensors: list[Tensor]) -> list[Tensor]:
+        tensors = _each_its_own(tensors)
         primals = [t for t, m in zip(tensors, moved, strict=False) if m]
         with ForwardAccumulator(primals, tensors[count:]) as accumulator:
             outputs = body(tensors[:count])
@@ -105,6 +107,15 @@ def tangent_body(body: Body, moved: Sequence[bool]) -> Body:
         ]
 
     return run
+
+
+def _each_its_own(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The same values, each as a Tensor and a Node of its own: what is run on NumPy may give one
+    Tensor for two inputs, by which the derivatives are to be told apart.
+    """
+    if here.state.trace is not None:
+        return list(tensors)
+    return [t.with_node(None) if t.node is None else identity(t) for t in tensors]
 
 
 class Structured(ABC):
@@ -119,6 +130,12 @@ class Structured(ABC):
     @abstractmethod
     def compute(self, inputs: Sequence[Tensor]) -> list[Any]:
         """The outputs' arrays."""
+
+    @abstractmethod
+    def run(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        """The outputs as Python computes them, op by op, recorded by whatever records: for calls
+        that need not wait for XLA.
+        """
 
     @abstractmethod
     def pull(
@@ -149,6 +166,8 @@ class Structured(ABC):
         state = here.state
         trace = state.trace
         # A tape inside a vmap follows each op of a program: those of a branch or a loop are XLA's.
+        if trace is None and state.waits:
+            return self.run(inputs)
         if trace is None:
             raise RunEagerly(
                 NotCompiled(f"{self.name}: a tape inside vmap records op by op.", None)
@@ -252,7 +271,12 @@ class StructuredRule:
         if arrays is None:
             return op.pull(inputs, cotangents, connected)
         count, fresh = len(inputs), op.afresh()
-        again = lambda tensors: fresh.pull(tensors[:count], tensors[count:], connected)
+
+        def again(tensors: list[Tensor]) -> list[Tensor]:
+            if here.state.waits and here.state.trace is None:
+                return gradient_body(fresh.run, connected)(tensors)
+            return fresh.pull(tensors[:count], tensors[count:], connected)
+
         return [
             XlaTensor(array) for array in self._trace.listed(again, [*inputs, *cotangents], arrays)
         ]
@@ -309,7 +333,9 @@ class Closed:
         def run(tensors: list[Tensor]) -> list[Tensor]:
             values = dict(zip(map(key_of, taken), tensors[self._count :], strict=True))
             inputs = [*tensors[: self._count], *(values[key_of(outside)] for outside in self.taken)]
-            if here.state.recorders or any(isinstance(t, BatchedTensor) for t in inputs):
+            state = here.state
+            op_by_op = state.recorders or (state.waits and state.trace is None)
+            if op_by_op or any(isinstance(t, BatchedTensor) for t in inputs):
                 outputs, after = program.again(inputs)
             else:
                 found = program.inlined(inputs)

@@ -64,6 +64,10 @@ class Switch(Structured):
                 arrays_of(inputs[:1])[0], branches, *arrays_of(inputs[1:])
             )
 
+    def run(self, inputs: Sequence[Tensor]) -> list[Tensor]:
+        number = int(inputs[0].array)
+        return self._bodies[max(0, min(number, len(self._bodies) - 1))](list(inputs[1:]))
+
     def pull(
         self, inputs: Sequence[Tensor], cotangents: Sequence[Tensor], connected: Sequence[bool]
     ) -> list[Tensor]:

@@ -199,7 +199,12 @@ class Tracing:
         equations = sorted({*self.staged.needed_for(outputs), *self.staged.with_effects()})
         offset = len(self._program.specs)
         donated = [offset + i for i, entry in enumerate(self.taken) if entry.written]
-        return self.staged.part(equations, self.inputs, outputs, donated)
+        return self.staged.part(equations, self.inputs, outputs, donated, self.written())
+
+    def written(self) -> dict[int, Any]:
+        """The Variables that outputs are for, by the outputs' positions."""
+        variables = [entry.outside for entry in self.taken if entry.written]
+        return dict(enumerate(variables, start=self.results))
 
 
 class WithGradient:
@@ -248,7 +253,9 @@ class Variant:
         read = {id(v): v for v in [*staged.used_by(backward), *wanted] if id(v) in made}
         residuals = list(read.values())
         self._recompute = tracing.recompute
-        self._forward = staged.part(forward, tracing.inputs, [*outputs, *residuals])
+        self._forward = staged.part(
+            forward, tracing.inputs, [*outputs, *residuals], written=tracing.written()
+        )
         self._backward = staged.part(
             backward, [*tracing.inputs, *residuals, *tracing.seeds], wanted
         )

@@ -1,7 +1,8 @@
 """`Worth`: what compiling a traced program takes, and what it saves, estimated from its equations.
 
 The estimate depends on the program alone, and not on how fast a machine is at the moment: two runs
-of the same code compile the same sizes in the same calls.
+of the same code compile the same sizes in the same calls. Only programs with more than a gigabyte
+of results at a time depend on what memory is free.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from gradtape.engines.numpy.free_memory import free_bytes
 from gradtape.engines.xla import programs as xla_programs
 
 # Seconds, measured with training steps: attention, an LSTM, convolutions, elementwise work.
@@ -18,11 +20,10 @@ _RUN_STEP = 1.5e-6  # of an op on NumPy, beyond what XLA takes for it
 _RUN_ELEMENT = 1.5e-10  # of a result that XLA would not have to write to memory
 
 _MOST = 1000  # calls
-_MOST_MEMORY = 1 << 30  # bytes at a time
+_MEMORY = 1 << 30  # bytes at a time for which the machine is not asked what it has
+_SHARE = 4  # a run on NumPy may take this part of what is free
 
-_NOT_REPLAYED = frozenset((
-    "while", "scan", "cond", "pure_callback", "io_callback", "call_exported",
-))  # fmt: skip
+_NOT_REPLAYED = frozenset(("pure_callback", "io_callback", "call_exported"))
 
 
 class Worth(NamedTuple):
@@ -47,8 +48,8 @@ class Worth(NamedTuple):
             times = _times(name, equation.params)
             for part in inner:
                 equations += part.equations
-                steps += times * part.steps
-                elements += times * part.elements
+                steps += times * part.steps if part.steps else 0.0
+                elements += times * part.elements if part.elements else 0.0
                 primitives |= part.primitives
             if not inner:
                 steps += 1
@@ -63,17 +64,34 @@ class Worth(NamedTuple):
         """
         if "cond" in self.primitives:
             return 1
-        saved = self.steps * _RUN_STEP + self.elements * _RUN_ELEMENT
+        saved = self._saved()
         if not saved:
             return _MOST
-        return 1 + min(int((_COMPILE + self.equations * _COMPILE_EQUATION) / saved), _MOST)
+        return 1 + min(int(self._taken() / saved), _MOST)
+
+    def runs_soon(self) -> bool:
+        """Whether a run on NumPy takes less time than compiling, as far as that is known: not for
+        a loop whose length only the program knows.
+        """
+        saved = self._saved()
+        return math.isinf(saved) or saved <= self._taken()
+
+    def _saved(self) -> float:
+        """The seconds that a compiled run takes less than one on NumPy."""
+        return self.steps * _RUN_STEP + self.elements * _RUN_ELEMENT
+
+    def _taken(self) -> float:
+        """The seconds that compiling takes."""
+        return _COMPILE + self.equations * _COMPILE_EQUATION
 
     def can_be_replayed(self) -> bool:
-        """Whether it consists of ops alone: loops, branches and loaded programs would be compiled
-        one by one, and what is done on the host would be done in another order. And whether its
-        results fit into memory, where XLA may never have them.
+        """Whether its calls can run one by one: not loaded programs, which would be compiled, nor
+        what is done on the host, which would be done in another order. And whether its results fit
+        into memory, where XLA may never have them.
         """
-        return not self.primitives & _NOT_REPLAYED and self.memory <= _MOST_MEMORY
+        if self.primitives & _NOT_REPLAYED:
+            return False
+        return self.memory <= _MEMORY or self.memory <= free_bytes() // _SHARE
 
     def draws_random_numbers(self) -> bool:
         return "random_wrap" in self.primitives

@@ -60,17 +60,80 @@ from gradtape.api.tensorflow.linalg.solvers import (
 from gradtape.api.tensorflow.nn.normalization import l2_normalize
 from gradtape.linalg import experimental
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
-    from gradtape.absent import absent_from as _absent_from
+if _typing.TYPE_CHECKING:
+    from gradtape.api.tensorflow.linalg.operators.adjoint import LinearOperatorAdjoint
+    from gradtape.api.tensorflow.linalg.operators.base import LinearOperator
+    from gradtape.api.tensorflow.linalg.operators.block_diag import LinearOperatorBlockDiag
+    from gradtape.api.tensorflow.linalg.operators.block_lower_triangular import (
+        LinearOperatorBlockLowerTriangular,
+    )
+    from gradtape.api.tensorflow.linalg.operators.circulant import (
+        LinearOperatorCirculant,
+        LinearOperatorCirculant2D,
+        LinearOperatorCirculant3D,
+    )
+    from gradtape.api.tensorflow.linalg.operators.composition import LinearOperatorComposition
+    from gradtape.api.tensorflow.linalg.operators.diag import LinearOperatorDiag
+    from gradtape.api.tensorflow.linalg.operators.full_matrix import LinearOperatorFullMatrix
+    from gradtape.api.tensorflow.linalg.operators.householder import LinearOperatorHouseholder
+    from gradtape.api.tensorflow.linalg.operators.identity import (
+        LinearOperatorIdentity,
+        LinearOperatorScaledIdentity,
+    )
+    from gradtape.api.tensorflow.linalg.operators.inversion import LinearOperatorInversion
+    from gradtape.api.tensorflow.linalg.operators.kronecker import LinearOperatorKronecker
+    from gradtape.api.tensorflow.linalg.operators.low_rank_update import LinearOperatorLowRankUpdate
+    from gradtape.api.tensorflow.linalg.operators.lower_triangular import (
+        LinearOperatorLowerTriangular,
+    )
+    from gradtape.api.tensorflow.linalg.operators.permutation import LinearOperatorPermutation
+    from gradtape.api.tensorflow.linalg.operators.toeplitz import LinearOperatorToeplitz
+    from gradtape.api.tensorflow.linalg.operators.tridiag import LinearOperatorTridiag
+    from gradtape.api.tensorflow.linalg.operators.zeros import LinearOperatorZeros
+else:
+    from gradtape.absent import found_when_used as _found_when_used
 
-    __getattr__ = _absent_from(__name__)
+    __getattr__, __dir__ = _found_when_used(
+        __name__,
+        "gradtape.api.tensorflow.linalg.operators",
+        {
+            "LinearOperator": "base",
+            "LinearOperatorAdjoint": "adjoint",
+            "LinearOperatorBlockDiag": "block_diag",
+            "LinearOperatorBlockLowerTriangular": "block_lower_triangular",
+            "LinearOperatorCirculant": "circulant",
+            "LinearOperatorCirculant2D": "circulant",
+            "LinearOperatorCirculant3D": "circulant",
+            "LinearOperatorComposition": "composition",
+            "LinearOperatorDiag": "diag",
+            "LinearOperatorFullMatrix": "full_matrix",
+            "LinearOperatorHouseholder": "householder",
+            "LinearOperatorIdentity": "identity",
+            "LinearOperatorInversion": "inversion",
+            "LinearOperatorKronecker": "kronecker",
+            "LinearOperatorLowRankUpdate": "low_rank_update",
+            "LinearOperatorLowerTriangular": "lower_triangular",
+            "LinearOperatorPermutation": "permutation",
+            "LinearOperatorScaledIdentity": "identity",
+            "LinearOperatorToeplitz": "toeplitz",
+            "LinearOperatorTridiag": "tridiag",
+            "LinearOperatorZeros": "zeros",
+        },
+    )
 
 __all__ = [
-    "adjoint", "band_part", "banded_triangular_solve", "cholesky", "cholesky_solve", "cross", "det",
-    "diag", "diag_part", "eig", "eigh", "eigh_tridiagonal", "eigvals", "eigvalsh", "einsum",
-    "experimental", "expm", "eye", "global_norm", "inv", "l2_normalize", "logdet", "logm", "lstsq",
-    "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "matmul", "matrix_rank",
-    "matrix_transpose", "matvec", "norm", "normalize", "pinv", "qr", "set_diag", "slogdet", "solve",
-    "sqrtm", "svd", "tensor_diag", "tensor_diag_part", "tensordot", "trace", "triangular_solve",
+    "LinearOperator", "LinearOperatorAdjoint", "LinearOperatorBlockDiag",
+    "LinearOperatorBlockLowerTriangular", "LinearOperatorCirculant", "LinearOperatorCirculant2D",
+    "LinearOperatorCirculant3D", "LinearOperatorComposition", "LinearOperatorDiag",
+    "LinearOperatorFullMatrix", "LinearOperatorHouseholder", "LinearOperatorIdentity",
+    "LinearOperatorInversion", "LinearOperatorKronecker", "LinearOperatorLowRankUpdate",
+    "LinearOperatorLowerTriangular", "LinearOperatorPermutation", "LinearOperatorScaledIdentity",
+    "LinearOperatorToeplitz", "LinearOperatorTridiag", "LinearOperatorZeros", "adjoint",
+    "band_part", "banded_triangular_solve", "cholesky", "cholesky_solve", "cross", "det", "diag",
+    "diag_part", "eig", "eigh", "eigh_tridiagonal", "eigvals", "eigvalsh", "einsum", "experimental",
+    "expm", "eye", "global_norm", "inv", "l2_normalize", "logdet", "logm", "lstsq", "lu",
+    "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "matmul", "matrix_rank", "matrix_transpose",
+    "matvec", "norm", "normalize", "pinv", "qr", "set_diag", "slogdet", "solve", "sqrtm", "svd",
+    "tensor_diag", "tensor_diag_part", "tensordot", "trace", "triangular_solve",
     "tridiagonal_matmul", "tridiagonal_solve",
 ]  # fmt: skip

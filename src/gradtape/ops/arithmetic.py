@@ -73,10 +73,12 @@ def _add_n(xp: Any, *terms: Any) -> Any:
 
 def _product(xp: Any, x: Any, y: Any, dead: Any) -> Any:
     """A product, and 0 where `dead` says so; NumPy looks for a NaN before it asks."""
-    product = x * y
-    if xp is np and not has_nan(np.asarray(product)):
+    product = xp.multiply(x, y)
+    if xp is not np:
+        return xp.where(dead(), product.dtype.type(0), product)
+    if not has_nan(np.asarray(product)):
         return product
-    return xp.where(dead(), xp.zeros((), product.dtype), product)[()]
+    return np.where(dead(), product.dtype.type(0), product)[()]
 
 
 def _abs_pull(g: Any, x: Any, x_dtype: Any) -> Any:

@@ -53,7 +53,7 @@ class Runs:
         Half precision is computed in float32 and rounded once: NumPy alone would be slow and mixed.
         """
         kernel = self.kernel
-        if any(not isinstance(a, (np.ndarray, np.generic)) for a in arrays):
+        if not all(map(_is_on_numpy, arrays)):
             kernel, run = self.xla_kernel, _run_on_xla
             if self.native:
                 return run(kernel, *arrays, **params)
@@ -120,6 +120,10 @@ def _run_on_xla(kernel: Callable[..., Any], *arrays: Any, **params: Any) -> Any:
         if found is error:
             raise
         raise found from found.__cause__  # without XLA's own error
+
+
+def _is_on_numpy(array: Any) -> bool:
+    return isinstance(array, (np.ndarray, np.generic))
 
 
 def _as_array(result: Any) -> Any:

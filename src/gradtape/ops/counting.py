@@ -60,18 +60,9 @@ def _coordinates(xp: Any, x: Any, *, sizes: tuple[int, ...]) -> Any:
     return xp.stack(xp.unravel_index(x, sizes), axis=-1).astype(x.dtype)
 
 
-def _reversing_indices(xp: Any, lengths: Any, *, size: int) -> Any:
-    """For each length, the indices of a row of `size` elements whose first ones are in reverse."""
-    if xp is np and lengths.size and not (0 <= lengths.min() and lengths.max() <= size):
-        raise ValueError(f"lengths must be from 0 to {size}, got {lengths}")
-    column, indices = xp.expand_dims(lengths, -1), xp.arange(size)
-    return xp.where(indices < column, column - 1 - indices, indices)
-
-
 histogram_bins = op("histogram_bins", _histogram_bins, [None, None, None], batch=elementwise)
 searchsorted = op(
     "searchsorted", _searchsorted, [None, None], batch=together, xla=_searchsorted_on_xla
 )
 invert_permutation = op("invert_permutation", _invert_permutation, [None], batch=as_it_is)
 coordinates = op("coordinates", _coordinates, [None], batch=as_it_is)
-reversing_indices = op("reversing_indices", _reversing_indices, [None], batch=as_it_is)

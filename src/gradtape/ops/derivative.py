@@ -12,6 +12,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import RawSlices
+from gradtape.core.late import imported_when_called
 from gradtape.core.needed_ops import needed
 from gradtape.core.node import Node
 from gradtape.core.record import PerOutput, several_outputs, with_node
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from gradtape.ops.op import Op
 
 Wanted = Sequence[Node | None]
+
+needed.write_walk = imported_when_called("gradtape.ops.written_walks", "write_walk")
 
 
 class Derivative:
@@ -257,9 +260,30 @@ def guarded_pull(pull: Callable[..., Any], g: Any, saved: Sequence[Any]) -> Any:
     zeros in all its own derivatives too.
     """
     if _may_be_differentiated():
-        return needed.times(g, pull(Tensor(g.array.dtype.type(1)), *saved))
+        return needed.times(g, pull(_One(g.array.dtype.type(1)), *saved))
     pulled = pull(g, *saved)
     return needed.drop(pulled, needed.equal(g, 0)) if may_hold_nan(pulled) else pulled
+
+
+class _One(Tensor):
+    """The number one, for the partial derivatives that pulls compute from it: as a factor it asks
+    for no op.
+    """
+
+    __slots__ = ()
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Tensor) and other.array.dtype == self.array.dtype:
+            return other
+        return Tensor(self.array) * other
+
+    __rmul__ = __mul__
+
+    def __sub__(self, other: Any) -> Any:
+        return Tensor(self.array) - other
+
+    def __truediv__(self, other: Any) -> Any:
+        return Tensor(self.array) / other
 
 
 def _may_be_differentiated() -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from gradtape.engines.numpy import threads
 from gradtape.ops import fits
 
 Function = Callable[[Any], Any]
@@ -24,7 +25,7 @@ Function = Callable[[Any], Any]
 MANY = 2**11
 """From so many elements on it is faster than one element at a time."""
 
-_BLOCK = 2**15  # elements, of which half a dozen arrays stay in the cache
+_BLOCK = 2**16  # elements, of which half a dozen arrays stay in the cache
 _FLOAT32 = np.dtype(np.float32)
 
 
@@ -35,13 +36,7 @@ def serves(x: Any) -> bool:
 
 def in_blocks(function: Function, x: Any) -> Any:
     """`function(x)` for one that works element by element."""
-    flat = x.reshape(-1)
-    if flat.size <= _BLOCK:
-        return function(flat).reshape(x.shape)
-    out = np.empty(flat.size, x.dtype)
-    for begin in range(0, flat.size, _BLOCK):
-        out[begin : begin + _BLOCK] = function(flat[begin : begin + _BLOCK])
-    return out.reshape(x.shape)
+    return threads.in_blocks(function, x, size=_BLOCK)
 
 
 @cache
@@ -75,8 +70,8 @@ def quotient(x: Any, fit: tuple[Sequence[float], Sequence[float]]) -> Any:
     return out
 
 
-def _patched(out: Any, x: Any, wrong: Any, function: Function) -> Any:
-    """`out` with the values of a function of SciPy's where it is wrong."""
+def patched(out: Any, x: Any, wrong: Any, function: Function) -> Any:
+    """`out` with the values of another function, such as SciPy's, where it is wrong."""
     places = np.flatnonzero(wrong)
     if places.size:
         out[places] = function(x[places])
@@ -84,13 +79,13 @@ def _patched(out: Any, x: Any, wrong: Any, function: Function) -> Any:
 
 
 @cache
-def _scipy() -> Any:
+def scipy_special() -> Any:
     import scipy.special  # noqa: PLC0415 - loading it takes longer than loading gradtape
 
     return scipy.special
 
 
-def _beyond(x: Any, end: float) -> Any:
+def beyond(x: Any, end: float) -> Any:
     """Where a number is not below `end`, or is NaN."""
     found = x < end
     return np.logical_not(found, out=found)
@@ -111,7 +106,7 @@ _ONE = np.uint32(0x3F800000)
 _UPPER_HALF = np.uint32(0xFFFFF000)
 
 
-def _signs(x: Any) -> Any:
+def signs_of(x: Any) -> Any:
     """1 or -1, with the sign of each number."""
     bits = x.view(np.uint32) & _SIGN
     bits |= _ONE
@@ -137,7 +132,7 @@ def _erfc(x: Any) -> Any:
     size = np.clip(np.abs(x), 0, 10.3)
     out = _bell(size, 1.0)
     out *= quotient(size, fits.ERFCX)
-    signs = _signs(x)
+    signs = signs_of(x)
     out *= signs
     out += np.subtract(1, signs, out=signs)
     return out
@@ -154,7 +149,7 @@ def _inverse_error(x: Any, rest: Any) -> tuple[Any, Any]:
     """
     w = np.log(rest)
     np.negative(w, out=w)
-    far = _beyond(w, _FAR)
+    far = beyond(w, _FAR)
     out = quotient(w, fits.ERFINV)
     out *= x
     return out, far
@@ -164,14 +159,14 @@ def _erfinv(x: Any) -> Any:
     rest = 1 - x
     rest *= x + 1
     out, far = _inverse_error(x, rest)
-    return _patched(out, x, far, _scipy().erfinv)
+    return patched(out, x, far, scipy_special().erfinv)
 
 
 def _erfcinv(x: Any) -> Any:
     rest = 2 - x
     rest *= x
     out, far = _inverse_error(1 - x, rest)
-    return _patched(out, x, far, _scipy().erfcinv)
+    return patched(out, x, far, scipy_special().erfcinv)
 
 
 def _ndtri(x: Any) -> Any:
@@ -182,7 +177,7 @@ def _ndtri(x: Any) -> Any:
     twice -= 1
     out, far = _inverse_error(twice, rest)
     out *= _SQRT_TWO
-    return _patched(out, x, far, _scipy().ndtri)
+    return patched(out, x, far, scipy_special().ndtri)
 
 
 def _normal_cdf(x: Any) -> Any:
@@ -191,7 +186,7 @@ def _normal_cdf(x: Any) -> Any:
     out = _bell(size, 0.5)
     size *= _SQRT_HALF
     out *= quotient(size, fits.ERFCX)
-    signs = _signs(x)
+    signs = signs_of(x)
     out *= signs
     signs += 1
     np.subtract(signs, out, out=out)
@@ -220,18 +215,18 @@ def _modified_bessel(order: int, *, scaled: bool) -> Function:
         out = quotient(np.clip(size, 0, 8), near)
         for _ in range(order):
             out *= x
-        places = np.flatnonzero(_beyond(size, 8))
+        places = np.flatnonzero(beyond(size, 8))
         if places.size:
             large = size[places]
             inverse = 1 / large
             found = polynomial(inverse, far)
             found *= np.sqrt(inverse, out=inverse)
-            out[places] = found * _signs(x[places]) if order == 1 else found
+            out[places] = found * signs_of(x[places]) if order == 1 else found
         if scaled:
             return out
-        wrong = _beyond(size, 88)  # where an exponential overflows, but not yet its product
+        wrong = beyond(size, 88)  # where an exponential overflows, but not yet its product
         out *= np.exp(size, out=size)
-        return _patched(out, x, wrong, partial(_scipy().iv, order))
+        return patched(out, x, wrong, partial(scipy_special().iv, order))
 
     return function
 
@@ -247,7 +242,7 @@ def _digamma(x: Any) -> Any:
     distance -= _REST_OF_ROOT
     out *= distance
     out /= x
-    places = np.flatnonzero(_beyond(x, 12))
+    places = np.flatnonzero(beyond(x, 12))
     if places.size:
         large = x[places]
         inverse = 1 / large
@@ -260,7 +255,7 @@ def _digamma(x: Any) -> Any:
     places = np.flatnonzero(x < 1e-30)
     if places.size:
         small = x[places]
-        found = _scipy().digamma(small)
+        found = scipy_special().digamma(small)
         found[(small <= 0) & (np.floor(small) == small)] = np.nan
         out[places] = found
     return out
@@ -280,7 +275,7 @@ def _trigamma(x: Any) -> Any:
     out = quotient(x, fits.TRIGAMMA)
     out /= x
     out /= x
-    places = np.flatnonzero(_beyond(x, 20))
+    places = np.flatnonzero(beyond(x, 20))
     if places.size:
         inverse = 1 / x[places]
         square = inverse * inverse
@@ -291,7 +286,7 @@ def _trigamma(x: Any) -> Any:
         out[places] = found * inverse
     wrong = np.flatnonzero(x < 1e-15)
     if wrong.size:
-        out[wrong] = _scipy().zeta(np.float32(2), x[wrong])
+        out[wrong] = scipy_special().zeta(np.float32(2), x[wrong])
     return out
 
 

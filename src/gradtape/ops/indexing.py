@@ -14,10 +14,11 @@ from gradtape.core.indexed_slices import RawSlices
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced
-from gradtape.engines.numpy.scatter import all_within, combine_rows
+from gradtape.engines.numpy.scatter import all_within, combine_rows, in_rounds
 from gradtape.ops.arithmetic import equal, greater_equal, less, logical_and
 from gradtape.ops.batching import as_it_is, every_mapped, lined_up, loop
 from gradtape.ops.broadcasting import broadcast_to, cast
+from gradtape.ops.computing import HALF, widened
 from gradtape.ops.declare import op
 from gradtape.ops.selection import where, zeros_like
 from gradtape.ops.shaping import Shape, getitem, reshape, transpose
@@ -61,10 +62,45 @@ def _take_pull(
 
 
 def _scatter_rows(xp: Any, values: Any, indices: Any, *, shape: Shape) -> Any:
+    if values.dtype in HALF:  # of a walk over plain arrays; sums are rounded once
+        return _scatter_rows(xp, widened(values), indices, shape=shape).astype(values.dtype)
     strings = values.dtype == object
+    width = math.prod(shape[1:])
+    if width <= _NARROW and _MANY <= len(indices) >= shape[0] // 4 and values.dtype.char in "fd":
+        return _sums_of_columns(values.reshape(len(indices), width), indices, shape)
+    if width >= _WIDE and not strings and len(indices) > max(shape[0], _WIDE):
+        return _sums_of_sorted(values, indices, shape)
     out = np.full(shape, b"", object) if strings else np.zeros(shape, values.dtype)
     combine_rows(np.add, out, indices, values)
     return out
+
+
+_NARROW, _WIDE, _MANY = 8, 128, 1024
+_MOST_ROUNDS = 64
+
+
+def _sums_of_sorted(values: Any, indices: Any, shape: Shape) -> Any:
+    """The same for long rows, each index several times."""
+    out = np.zeros(shape, values.dtype)
+    order = np.argsort(indices, kind="stable")
+    numbers = indices[order]
+    firsts = np.flatnonzero(np.concatenate([np.ones(1, bool), numbers[1:] != numbers[:-1]]))
+    counts = np.diff(firsts, append=len(numbers))
+    if counts.max() <= _MOST_ROUNDS:
+        in_rounds(np.add, values, order, firsts, counts, out, numbers[firsts])
+    else:
+        combine_rows(np.add, out, indices, values)
+    return out
+
+
+def _sums_of_columns(values: Any, indices: Any, shape: Shape) -> Any:
+    """The same for many short rows, which NumPy adds up in double precision, one column after the
+    other.
+    """
+    out = np.empty((shape[0], values.shape[1]), values.dtype)
+    for column, found in zip(values.T, out.T, strict=True):
+        found[...] = np.bincount(indices, column, shape[0])
+    return out.reshape(shape)
 
 
 def _scatter_rows_on_xla(xp: Any, values: Any, indices: Any, *, shape: Shape) -> Any:
@@ -174,6 +210,28 @@ def _batch_set_rows(op: Any, size: int, args: Any, mapped: Any, params: Any) -> 
     )
 
 
+def _reversed_rows(xp: Any, x: Any, lengths: Any) -> Any:
+    """Along the second axis, the first elements in reverse, for each entry of the first axis as
+    many as its length says.
+    """
+    count, size, *rest = x.shape
+    if xp is np and lengths.size and not (0 <= lengths.min() and lengths.max() <= size):
+        raise ValueError(f"lengths must be from 0 to {size}, got {lengths}")
+    column, places = xp.expand_dims(lengths, -1), xp.arange(size)
+    places = xp.where(places < column, column - 1 - places, places)
+    if xp is not np:
+        return xp.take_along_axis(x, places.reshape(count, size, *(1,) * len(rest)), axis=1)
+    places = places + np.arange(count)[:, None] * size
+    return x.reshape(count * size, *rest).take(places, 0)
+
+
+def _batch_reversed_rows(op: Any, size: int, args: Any, mapped: Any, params: Any) -> Any:
+    """A batch of batches is a larger batch."""
+    x, lengths = every_mapped(size, args, mapped)
+    found = reverse_rows(_joined(x), _joined(lengths))
+    return reshape(found, shape=x.array.shape)
+
+
 take = op(
     "take", _take, [_take_pull, None], apart=["indices"], linear=True, moves=True, batch=_batch_take
 )
@@ -185,6 +243,16 @@ scatter_rows = op(
     linear=True,
     batch=_batch_scatter_rows,
     xla=_scatter_rows_on_xla,
+)
+reverse_rows = op(
+    "reverse_rows",
+    _reversed_rows,
+    [lambda g, lengths: reverse_rows(g, lengths), None],
+    arguments=["x", "lengths"],
+    apart=["lengths"],
+    linear=True,
+    moves=True,
+    batch=_batch_reversed_rows,
 )
 flat_index = op("flat_index", _flat_index, [None], batch=as_it_is)
 

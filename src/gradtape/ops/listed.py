@@ -29,7 +29,7 @@ def listed(
     op: Op, trace: Trace, operands: Sequence[Tensor], params: dict[str, Any], result: Any
 ) -> Any:
     """The result of a call that is kept by the program that is being traced."""
-    count, moving = len(operands), _traced_leaves(params)
+    count, moving = len(operands), _traced_leaves(params) if params else []
 
     def again(tensors: list[Tensor]) -> Sequence[Any]:
         found = op.call_any(*tensors[:count], **_with_leaves(params, moving, tensors[count:]))

@@ -12,11 +12,11 @@ import numpy as np
 from gradtape.engines.arrays import product
 from gradtape.engines.numpy import products
 from gradtape.ops import jets, links, products_on_xla
-from gradtape.ops.batching import as_it_is, elementwise
+from gradtape.ops.batching import as_it_is, elementwise, together
 from gradtape.ops.broadcasting import broadcast_to, sum_to_shape
 from gradtape.ops.declare import op
 from gradtape.ops.rows import RowRule, multiplies_rows
-from gradtape.ops.selection import keep_array
+from gradtape.ops.selection import keep_array, zeros_like
 from gradtape.ops.shaping import reshape
 
 
@@ -211,9 +211,29 @@ def _on_diagonal(xp: Any, x: Any, *, shape: tuple[int, int], offset: int = 0) ->
     columns to the right.
     """
     out = np.zeros((*x.shape[:-1], *shape), x.dtype)
-    steps = np.arange(x.shape[-1])
-    out[..., steps + max(-offset, 0), steps + max(offset, 0)] = x
+    _diagonal_of(out, offset)[..., : x.shape[-1]] = x
     return out
+
+
+def _diagonal_of(matrices: Any, offset: int) -> Any:
+    """A view of a diagonal of matrices of one's own that can be written."""
+    *batch, rows, columns = matrices.shape
+    first = max(-offset, 0) * columns + max(offset, 0)
+    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    flat = matrices.reshape(*batch, rows * columns)
+    return flat[..., first : first + count * (columns + 1) : columns + 1]
+
+
+def _set_diagonal(xp: Any, x: Any, values: Any, *, offset: int) -> Any:
+    out = np.array(x, order="C")
+    _diagonal_of(out, offset)[...] = values
+    return out
+
+
+def _set_diagonal_on_xla(xp: Any, x: Any, values: Any, *, offset: int) -> Any:
+    rows, columns = x.shape[-2:]
+    placed = _on_diagonal_on_xla(xp, values, shape=(rows, columns), offset=offset)
+    return xp.where(np.eye(rows, columns, offset, dtype=bool), placed, x)
 
 
 def _on_diagonal_on_xla(xp: Any, x: Any, *, shape: tuple[int, int], offset: int = 0) -> Any:
@@ -242,4 +262,17 @@ on_diagonal = op(
     moves=True,
     batch=as_it_is,
     xla=_on_diagonal_on_xla,
+)
+set_diagonal = op(
+    "set_diagonal",
+    _set_diagonal,
+    [
+        lambda g, offset: set_diagonal(g, zeros_like(diagonal(g, offset=offset)), offset=offset),
+        lambda g, offset: diagonal(g, offset=offset),
+    ],
+    arguments=["x", "values"],
+    linear=True,
+    moves=True,
+    batch=together,
+    xla=_set_diagonal_on_xla,
 )

@@ -34,6 +34,7 @@ from gradtape.core.scopes import NOWHERE, connect
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import ThreadState, here
 from gradtape.core.xla.placement import Elsewhere
+from gradtape.core.xla.tensor import XlaTensor
 from gradtape.engines.engine import XLA, host_kernel
 from gradtape.engines.numpy.blas import sharing
 from gradtape.engines.numpy.engine import Kernel, bind
@@ -62,6 +63,9 @@ Pull = Callable[..., Any]
 _WITHOUT_GRADIENT = "biuO"
 
 ON_HOST = "on host"
+
+_are_tensors = frozenset((Tensor, XlaTensor)).issuperset
+"""Whether classes are all those of Tensors that need no care."""
 
 
 class Op(Runs):
@@ -235,23 +239,27 @@ class Op(Runs):
 
     def call_any(self, *args: Any, **params: Any) -> Any:
         """A call with arguments of any kind and number."""
-        if len(args) == 2 and not self.apart:
-            pair = pair_of_floats(*args)
-            if pair is not None:
-                return self.call(*pair, **params)
-        read = [operand(arg) for arg in args]
-        if not any(isinstance(arg, Tensor) for arg in read):
-            return self.kernel(*read, **params)
-        composite = next((a for a in read if isinstance(a, CompositeOperand)), None)
-        if composite is not None:
-            return composite.call(self, read, params)
+        read: Sequence[Any] = args
+        if not _are_tensors(map(type, args)):
+            if len(args) == 2 and not self.apart:
+                pair = pair_of_floats(*args)
+                if pair is not None:
+                    return self.call(*pair, **params)
+            read = [operand(arg) for arg in args]
+            if not any(isinstance(arg, Tensor) for arg in read):
+                return self.kernel(*read, **params)
+            composite = next((a for a in read if isinstance(a, CompositeOperand)), None)
+            if composite is not None:
+                return composite.call(self, read, params)
         operands = in_one_dtype(self, read)
         state = here.state
         if state.trace is not None:
             operands = state.trace.taken_in(operands)
         if state.device is not None and state.trace is None:
             operands = [state.device.move(arg) for arg in operands]
-        if any(isinstance(arg, BatchedTensor) for arg in operands):
+        if not _are_tensors(map(type, operands)) and any(
+            isinstance(arg, BatchedTensor) for arg in operands
+        ):
             return batching.call_batched(self, operands, params)
         arrays = [arg.array for arg in operands]
         try:
@@ -262,7 +270,7 @@ class Op(Runs):
             result = state.checker(self, arrays, params, result)
         if state.trace is not None:
             result = listed(self, state.trace, operands, params, result)
-        out = self.finish(operands, params, result, state, state.scope)
+        out = self._finished(operands, params, result, state, state.scope)
         if self.of_logits and state.trace is not None:
             out._keras_logits = MadeBy(self.name, operands[0], params)
         return out
@@ -279,16 +287,26 @@ class Op(Runs):
 
         Under `vmap` the result is of BatchedTensors, else of arrays.
         """
-        if type(result) is Elsewhere:
-            args, result = (
-                [state.device.move(arg) if isinstance(arg, Tensor) else arg for arg in args],
-                result.array,
-            )
         if state.trace is not None and any(
             taken is not arg for taken, arg in zip(state.trace.taken_in(args), args, strict=True)
         ):
             # Computed before it was known to come from outside the program.
             return self.call_any(*args, **(params or {}))
+        return self._finished(args, params or {}, result, state, scope)
+
+    def _finished(
+        self,
+        args: Sequence[Any],
+        params: dict[str, Any],
+        result: Any,
+        state: ThreadState,
+        scope: Scope | None,
+    ) -> Any:
+        if type(result) is Elsewhere:
+            args, result = (
+                [state.device.move(arg) if isinstance(arg, Tensor) else arg for arg in args],
+                result.array,
+            )
         given = [arg.node if isinstance(arg, Tensor) else None for arg in args]
         if not self.differentiable:
             return self._constant(result, given, End.STOPPED if self.stops else End.NO_DERIVATIVE)

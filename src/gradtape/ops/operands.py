@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradtape import dtypes
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
     from gradtape.ops.op import Op
 
 
-def in_one_dtype(op: Op, args: list[Any]) -> list[Any]:
+def in_one_dtype(op: Op, args: Sequence[Any]) -> Sequence[Any]:
     """Arguments of an op, at least one of them a Tensor, as Tensors of one dtype, except those that
     stand apart; plain values take the dtype of the Tensors.
     """
     apart = op.apart
+    if not apart and op.kinds is None and len(args) == 1:
+        return args
     strong = next(
         (a.array.dtype for i, a in enumerate(args) if isinstance(a, Tensor) and i not in apart),
         None,
@@ -43,7 +46,7 @@ def in_one_dtype(op: Op, args: list[Any]) -> list[Any]:
     return tensors
 
 
-def _check_kinds(op: Op, tensors: list[Any]) -> None:
+def _check_kinds(op: Op, tensors: Sequence[Any]) -> None:
     for i, arg in enumerate(tensors):
         if i not in op.apart and arg.array.dtype.kind not in (op.kinds or ""):
             raise invalid_argument(

@@ -13,13 +13,14 @@ import numpy as np
 
 from gradtape import dtypes
 from gradtape.convert import as_tensor, operand
+from gradtape.core.batching import BatchedTensor
 from gradtape.core.endings import End, Ending, ending, note_endings
 from gradtape.core.location import caller, locate
 from gradtape.core.needed_ops import needed
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.beyond import BeyondXlaError
-from gradtape.core.xla.tensor import is_traced
+from gradtape.core.xla.tensor import XlaTensor, is_traced
 from gradtape.engines.engine import XLA, engine_of
 from gradtape.errors import InvalidArgumentError, invalid_argument
 from gradtape.ops import arithmetic as a
@@ -72,6 +73,8 @@ def matmul(x: Any, y: Any) -> Any:
         and x.array.ndim > 1 < y.array.ndim
     ):
         return matrix.matmul(x, y)
+    if getattr(y, "__array_ufunc__", y) is None:  # it takes such products over, from NumPy too
+        return NotImplemented
     x, y = operand(x), operand(y)
     left, right = np.ndim(_array(x)), np.ndim(_array(y))
     if left != 1 != right:
@@ -287,10 +290,10 @@ def _integer(value: Any, chosen: list[Any] | None = None) -> int:
     )
 
 
-class VariableSlice(Tensor):
-    """Part of a Variable, as indexing gives it: a Tensor that can be assigned to."""
+class _AssignablePart:
+    """What a part of a Variable has besides being a Tensor."""
 
-    __slots__ = ("_key", "_variable")
+    __slots__ = ()
     _key: Any
     _variable: Variable
 
@@ -304,13 +307,29 @@ class VariableSlice(Tensor):
             raise invalid_argument(f"assign: {error}") from error
         return variable
 
+
+class VariableSlice(_AssignablePart, Tensor):
+    """Part of a Variable, as indexing gives it: a Tensor that can be assigned to."""
+
+    __slots__ = ("_key", "_variable")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Tensor, (self.array,)
 
 
+class XlaVariableSlice(_AssignablePart, XlaTensor):
+    """The same in a program that is being traced, or on an accelerator."""
+
+    __slots__ = ("_key", "_variable")
+
+
 def variable_index(variable: Variable, key: Any) -> Tensor:
+    """Part of a Variable; inside `vmap` a Tensor only, if each example has its own part."""
     found = index(variable.tensor(), key)
-    part = VariableSlice(found.array, found.node)
+    if isinstance(found, BatchedTensor):
+        return found
+    kind = XlaVariableSlice if isinstance(found, XlaTensor) else VariableSlice
+    part = kind(found.array, found.node)
     part._variable = variable
     part._key = (
         tuple([_array(p) for p in _parts_with_arrays(key)]) if _holds_arrays(key) else _parts(key)

@@ -132,14 +132,25 @@ def _counts(windows: Windows, sizes: Sequence[int], dtype: Any) -> Any:
     return total
 
 
+def _over_counts(x: Any, windows: Windows, sizes: Sequence[int]) -> Any:
+    """The sums over how many elements each has. NumPy divides long rows: all channels of all
+    windows of an example in one.
+    """
+    counts = _counts(windows, sizes, x.dtype)
+    if counts.ndim:
+        counts = np.repeat(counts, x.shape[-1], axis=-1)
+    return x / counts
+
+
 def _avg_pool(xp: Any, x: Any, *, windows: Windows) -> Any:
-    return _folded(x, windows, np.add, 0) / _counts(windows, x.shape[1:-1], x.dtype)
+    return _over_counts(_folded(x, windows, np.add, 0), windows, x.shape[1:-1])
 
 
 def _avg_unpool(xp: Any, y: Any, *, windows: Windows, sizes: Shape) -> Any:
-    y = y / _counts(windows, sizes, y.dtype)
+    """The last axis first, whose rows are short, while there are few of them."""
+    y = _over_counts(y, windows, sizes)
     disjoint = _are_disjoint(windows)
-    for axis, size, _, places in _along_axes(windows, sizes):
+    for axis, size, _, places in reversed(list(_along_axes(windows, sizes))):
         out = np.zeros((*y.shape[:axis], size, *y.shape[axis + 1 :]), y.dtype)
         for outer, inner in places:
             if disjoint:

@@ -7,8 +7,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradtape.engines.arrays import sum_array_to
-
 _NARROW = 16  # columns
 _SMALL = 1024  # elements
 _MANY = 4096  # elements of a sum
@@ -58,13 +56,28 @@ def sum_to_shape(xp: Any, x: Any, *, shape: tuple[int, ...]) -> Any:
         or x.size < _MANY
         or not _is_for_cpu(xp, x)
     ):
-        return sum_array_to(x, shape)
+        return _summed(xp, x, shape)
     rows = x.reshape(-1, math.prod(kept))
     count = len(rows)
     blocks = -(-count // _AT_ONCE)
     if blocks > min(_BLOCKS, rows.shape[1]):  # 16 blocks of 8 columns take twice as long as its own
-        return sum_array_to(x, shape)
+        return _summed(xp, x, shape)
     if blocks == 1:
         return (xp.ones(count, x.dtype) @ rows).reshape(shape)
-    members = xp.arange(count) // -(-count // blocks) == xp.arange(blocks)[:, None]
-    return (members.astype(x.dtype) @ rows).sum(0).reshape(shape)
+    block = xp.arange(blocks + 1)[:, None]
+    members = (xp.arange(count) // -(-count // blocks) == block) | (block == blocks)
+    sums = members.astype(x.dtype) @ rows
+    total = sums[:-1].sum(0)
+    # Infinity in one block is NaN in the others, where it is multiplied by zero.
+    return xp.where(xp.isfinite(total), total, sums[-1]).reshape(shape)
+
+
+def _summed(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    """The same by XLA's own sum."""
+    added = x.ndim - len(shape)
+    stretched = [added + i for i, size in enumerate(shape) if size == 1 != x.shape[added + i]]
+    axes = (*range(added), *stretched)
+    if not axes:
+        return x
+    total = xp.add.reduce(x, axis=axes, dtype=x.dtype)
+    return xp.reshape(total, shape) if stretched else total

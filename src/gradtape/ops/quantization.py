@@ -58,6 +58,14 @@ def _fake_quant_side(xp: Any, x: Any, low: Any, high: Any, *, bits: int, narrow:
     return side + (~(inside | below | above)).astype(np.int8) * np.int8(NOWHERE)
 
 
+def _fake_quant_inside(xp: Any, x: Any, low: Any, high: Any, *, bits: int, narrow: bool) -> Any:
+    """Whether `x` is in the range. That from 0 to 0 holds everything."""
+    bottom, top, _, _ = _nudged(xp, low, high, bits, narrow)
+    inside = xp.equal(xp.clip(x, bottom, top), x)
+    empty = _empty(xp, low, high)
+    return inside if xp is np and not empty.any() else inside | empty
+
+
 def _empty(xp: Any, low: Any, high: Any) -> Any:
     return xp.equal(low, 0) & xp.equal(high, 0)
 
@@ -96,6 +104,9 @@ def _quantize_and_dequantize(
 
 fake_quant = op("fake_quant", _fake_quant, [None, None, None], batch=elementwise)
 fake_quant_side = op("fake_quant_side", _fake_quant_side, [None, None, None], batch=elementwise)
+fake_quant_inside = op(
+    "fake_quant_inside", _fake_quant_inside, [None, None, None], batch=elementwise
+)
 quantize_and_dequantize = op(
     "quantize_and_dequantize", _quantize_and_dequantize, [None, None, None], batch=elementwise
 )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradtape.engines.numpy.threads import each
 from gradtape.ops import links
 from gradtape.ops.batching import shifted
 from gradtape.ops.declare import op
@@ -44,39 +45,60 @@ class Taps(NamedTuple):
 
 
 _SHORT = 64
+_BLOCK = 2**16  # elements of the result that are computed at once, so that they stay in the cache
 
 
 def _resample(xp: Any, x: Any, *, taps: Taps, axis: int) -> Any:
     """A sum of gathers. A weight of 0 is left out, so that what is not finite stays where it is."""
-    count = len(taps.places)
-    weights = taps.weights.astype(x.real.dtype).reshape(
-        *taps.weights.shape, *(1,) * (x.ndim - axis - 1)
-    )
-    inner = x.shape[axis + 1 :]
-    if 1 < math.prod(inner) < _SHORT:  # so that NumPy multiplies long rows
-        weights = np.broadcast_to(weights, (*taps.weights.shape, *inner)).copy()
-    before = (slice(None),) * axis
-    out = None
+    count, before, behind = len(taps.places), x.shape[:axis], x.shape[axis + 1 :]
+    inner = math.prod(behind)
+    given = x.reshape(math.prod(before), x.shape[axis], inner)
+    weights = taps.weights.astype(x.real.dtype)[:, :, None]
+    if 1 < inner < _SHORT:  # so that NumPy multiplies long rows
+        weights = np.repeat(weights, inner, axis=2)
+    columns = []
     for k in range(taps.places.shape[1]):
         rows = np.flatnonzero(taps.weights[:, k])
-        steps = _steps(taps.places[rows, k])
-        part = x[(*before, steps)] if isinstance(steps, slice) else xp.take(x, steps, axis=axis)
-        if isinstance(steps, slice):
-            part = part * weights[rows, k]
+        places = taps.places[rows, k]
+        every = len(rows) == count
+        columns.append(
+            (slice(None) if every else _steps(rows), _steps(places), weights[rows, k], every)
+        )
+    out = np.empty((len(given), count, inner), np.result_type(x.dtype, weights.dtype))
+    many = max(1, _BLOCK // max(1, count * inner))
+
+    def work(begin: int) -> None:
+        part = slice(begin, begin + many)
+        _add_up(given[part], columns, out[part])
+
+    each(work, range(0, len(given), many))
+    return out.reshape(*before, count, *behind)
+
+
+def _add_up(x: Any, columns: list[tuple[Any, Any, Any, bool]], out: Any) -> None:
+    """Writes the weighted sum, a column of the taps after the other."""
+    if not (columns and columns[0][3]):
+        out[...] = 0
+    space = None
+    for k, (rows, places, weights, every) in enumerate(columns):
+        if every and not k:
+            if isinstance(places, slice):
+                np.multiply(x[:, places], weights, out=out)
+            else:
+                x.take(places, 1, out, "clip")
+                out *= weights
+            continue
+        if isinstance(places, slice):
+            found = x[:, places] * weights
         else:
-            part *= weights[rows, k]
-        if out is None and len(rows) == count:
-            out = part
-        elif len(rows) == count:
-            out += part
+            space = np.empty_like(out) if space is None else space
+            found = space[:, : len(places)] if every or len(places) == out.shape[1] else None
+            found = x.take(places, 1, found, "clip")
+            found *= weights
+        if every:
+            out += found
         else:
-            out = (
-                np.zeros((*x.shape[:axis], count, *x.shape[axis + 1 :]), part.dtype)
-                if out is None
-                else out
-            )
-            out[(*before, _steps(rows))] += part
-    return out
+            out[:, rows] += found
 
 
 def _resample_on_xla(xp: Any, x: Any, *, taps: Taps, axis: int) -> Any:

@@ -11,10 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.ops.arithmetic import add, divide_no_nan, equal, greater_equal, less, times
+from gradtape.engines.arrays import divides
+from gradtape.engines.numpy.scatter import in_rounds
+from gradtape.ops.arithmetic import (
+    absolute,
+    add,
+    divide_no_nan,
+    equal,
+    greater_equal,
+    less,
+    times,
+)
 from gradtape.ops.batching import every_mapped
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.declare import op
+from gradtape.ops.elementary import log
 from gradtape.ops.indexing import take
 from gradtape.ops.ordering import argsort
 from gradtape.ops.selection import keep_array, ones_like, where
@@ -40,7 +51,7 @@ def _segmented(of: Any, x: Any, ids: Any, size: int, empty: Any) -> Any:
         counts = np.diff(firsts, append=len(ids))
         if counts.max() <= x.size // _PAYS:
             rows = np.arange(start, len(x)) if order is None else order[start:]
-            _in_rounds(of, x, rows, firsts, counts, out, ids[firsts])
+            in_rounds(of, x, rows, firsts, counts, out, ids[firsts])
         else:
             x = x[start:] if order is None else x[order[start:]]
             out[ids[firsts]] = of.reduceat(x, firsts, axis=0, dtype=x.dtype)
@@ -55,24 +66,6 @@ def _sums(x: Any, ids: Any, size: int) -> Any:
 
 
 _PAYS = 4096  # elements for each round
-
-
-def _in_rounds(
-    of: Any, x: Any, rows: Any, firsts: Any, counts: Any, out: Any, segments: Any
-) -> None:
-    """All first rows of the segments, then all second ones, and so on: several times as fast as
-    NumPy's `reduceat`, which goes through a segment one column at a time.
-
-    The longest segments stand first, so that those that still have rows are always in front.
-    """
-    longest_first = np.argsort(-counts, kind="stable")
-    firsts, counts = firsts[longest_first], counts[longest_first]
-    found = x.take(rows[firsts], 0)
-    left = np.searchsorted(-counts, -np.arange(1, counts[0]), side="left")
-    for number, many in enumerate(left.tolist(), 1):
-        part = found[:many]
-        of(part, x.take(rows[firsts[:many] + number], 0), out=part, dtype=x.dtype)
-    out[segments[longest_first]] = found
 
 
 def _segmented_on_xla(xp: Any, of: str, x: Any, ids: Any, size: int, start: Any, empty: Any) -> Any:
@@ -128,12 +121,15 @@ def _extremum_pull(g: Any, x: Any, ids: Any, out: Any, x_dtype: Any, size: int) 
     return times(segment_take(share, ids), attained)
 
 
-def _product_pull(g: Any, x: Any, ids: Any, x_shape: Shape) -> Any:
-    """A row's partial derivative is the product of the others in its segment:
-    of those before it, and of those behind it.
+def _product_pull(g: Any, x: Any, ids: Any, out: Any, x_shape: Shape) -> Any:
+    """A row's partial derivative is the product of the others in its segment: the whole product
+    over the row, where that has all its digits.
 
-    Both are made of products alone, so that zeros do no harm in any derivative.
+    Else it is a product of those before the row, and of those behind it. Both are made of products
+    alone, so that zeros do no harm in any derivative.
     """
+    if divides(out) and _kept_digits(x, ids, out.shape[0]):
+        return times(segment_take(g, ids), segment_take(out, ids) / x)
     order = argsort(ids, descending=False)
     back = argsort(order, descending=False)
     numbers = take(ids, order, axis=0)
@@ -144,6 +140,14 @@ def _product_pull(g: Any, x: Any, ids: Any, x_shape: Shape) -> Any:
         _products_before(_reversed(x), _reversed(numbers), x_shape)
     )
     return times(segment_take(g, ids), take(others, back, axis=0, sparse=False))
+
+
+def _kept_digits(x: Any, ids: Any, size: int) -> bool:
+    """Whether the product of a segment stays a normal number from row to row, whatever their order:
+    1e-30 * 1e-15 * 1e20 is one in the end.
+    """
+    far = segment_sum(absolute(log(absolute(x))), ids, size=size)
+    return bool((far < -0.6 * np.finfo(x.dtype).minexp).all())  # log(2) is 0.69
 
 
 def _products_before(x: Any, ids: Any, shape: Shape) -> Any:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from gradtape.core.tensor import Tensor
+from gradtape.engines.numpy import triangular
 from gradtape.engines.numpy.blas import of_matrices
+from gradtape.engines.numpy.triangular import pulled_through_cholesky
 from gradtape.ops.batching import as_it_is, elementwise, together
 from gradtape.ops.broadcasting import conj, sum_to_shape
 from gradtape.ops.declare import op
@@ -184,23 +187,15 @@ pseudoinverse = op(
 
 
 def _triangular_solve(xp: Any, a: Any, b: Any, *, lower: bool) -> Any:
-    """A zero on the diagonal gives infinities, not an error.
-
-    BLAS is called for each matrix: NumPy has no such function.
-    """
-    # SciPy is loaded when it is first needed.
-    from scipy.linalg import get_blas_funcs  # noqa: PLC0415
-
+    """A zero on the diagonal gives infinities, not an error."""
     if a.shape[-2:] != (b.shape[-2],) * 2:
         raise ValueError("the matrix must be square, with as many rows as the right-hand side")
+    solved = partial(triangular.solve, lower=lower)
+    if a.ndim == b.ndim == 2 and b.size:
+        return solved(a, b)
     a, b = batches_of(xp, a, b)
-    out = np.empty(b.shape, np.result_type(a, b))
-    trsm = get_blas_funcs("trsm", (a, b))
-    return (
-        each_matrix(lambda matrix, rhs: trsm(1.0, matrix, rhs, lower=lower), a, b, out=out)
-        if out.size
-        else out
-    )
+    out = np.empty(b.shape, b.dtype)
+    return each_matrix(solved, a, b, out=out) if out.size else out
 
 
 def _triangular_solve_on_xla(xp: Any, a: Any, b: Any, *, lower: bool) -> Any:
@@ -214,7 +209,7 @@ def _triangular_solve_pull(
     by_b = triangular_solve(a.mT, g, lower=not lower)
     part = lower_part if lower else upper_part
     return [
-        None if wanted[0] is None else sum_to_shape(-part(by_b @ out.mT), shape=a_shape),
+        None if wanted[0] is None else sum_to_shape(part(-by_b @ out.mT), shape=a_shape),
         None if wanted[1] is None else sum_to_shape(by_b, shape=b_shape),
     ]
 
@@ -246,6 +241,9 @@ def _cholesky_pull(g: Any, out: Any) -> Any:
     """For Hermitian matrices, whose gradient is Hermitian,
     although the kernel reads the lower triangle alone.
     """
+    pulled = pulled_through_cholesky(g, out)
+    if pulled is not None:
+        return pulled
     factor = adjoint(out)
     inner = _lower_with_half_diagonal(factor @ g)
     solved = triangular_solve(factor, inner, lower=False)

@@ -9,14 +9,15 @@ by those of `special_on_xla`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from gradtape.engines.engine import host_kernel, is_xla
-from gradtape.ops import float32, special_on_xla
+from gradtape.engines.numpy.threads import in_blocks
+from gradtape.ops import float32, float32_integrals, special_on_xla
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.elementary import cos, exp, one_unless_zero, sin, xdivy
 from gradtape.ops.selection import keep_array, zeros_like
@@ -30,21 +31,39 @@ def scipy_special() -> Any:
     return scipy.special
 
 
-def scipy_kernel(name: str) -> Callable[..., Any]:
+def scipy_kernel(name: str, *, in_double: bool = False) -> Callable[..., Any]:
     """The kernel that is the function of this name in `scipy.special`; large float32 arrays are
     computed by `float32`, and what XLA does not have is called on the host.
+
+    `in_double` is for functions that SciPy computes in float32 when it is given float32.
     """
-    of_float32 = float32.FUNCTIONS.get(name)
+    of_float32 = float32.FUNCTIONS.get(name) or float32_integrals.FUNCTIONS.get(name)
 
     def kernel(xp: Any, *args: Any) -> Any:
         if xp is np:
             if of_float32 is not None and float32.serves(args[0]):
                 return float32.in_blocks(of_float32, args[0])
-            return getattr(scipy_special(), name)(*same_dtype(args))
+            args = tuple(same_dtype(args))
+            if in_double and args[0].dtype == np.float32:
+                return _of_scipy(name, [arg.astype(np.float64) for arg in args]).astype(np.float32)
+            return _of_scipy(name, args)
         own = special_on_xla.FUNCTIONS.get(name)
         return host_kernel(partial(kernel, np))(*args) if own is None else own(xp, *args)
 
     return kernel
+
+
+_MANY = 2**14  # elements, for which even the fastest functions take as long as waking a thread
+
+
+def _of_scipy(name: str, args: Sequence[Any]) -> Any:
+    """A function of `scipy.special`; several threads share large arrays."""
+    function, shape = getattr(scipy_special(), name), np.broadcast_shapes(*map(np.shape, args))
+    if math.prod(shape) < _MANY or any(
+        arg.dtype.char not in "fd" or arg.shape not in ((), shape) for arg in args
+    ):
+        return function(*args)
+    return in_blocks(function, *np.broadcast_arrays(*args), size=_MANY // 2)
 
 
 def same_dtype(args: tuple[Any, ...]) -> list[Any]:
@@ -58,7 +77,14 @@ def same_dtype(args: tuple[Any, ...]) -> list[Any]:
 
 
 def _fresnel(which: int) -> Callable[..., Any]:
-    return lambda xp, x: (scipy_special() if xp is np else xp.special).fresnel(x)[which]
+    of_float32 = float32_integrals.fresnel(which)
+
+    def kernel(xp: Any, x: Any) -> Any:
+        if xp is np and float32.serves(x):
+            return float32.in_blocks(of_float32, x)
+        return (scipy_special() if xp is np else xp.special).fresnel(x)[which]
+
+    return kernel
 
 
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
@@ -105,6 +131,8 @@ def _log_ratio(xp: Any, x: Any, *, order: int) -> Any:
     """The derivative of some order of log(x) / (x - 1):
     near the removable singularity at 1 by its power series.
     """
+    if xp is np and not order and float32.serves(x):
+        return float32.in_blocks(float32_integrals.log_ratio, x)
     x = xp.asarray(x)
     wide = x.astype(np.float64)
     y = wide - 1

@@ -137,7 +137,7 @@ def _beta_inverse(name: str, sign: int) -> Callable[..., Any]:
     """The inverse of the incomplete beta function, or of what it leaves to 1 (`sign` is -1)."""
     return op(
         name,
-        scipy_kernel(name),
+        scipy_kernel(name, in_double=True),
         [
             lambda g, a, b, out, a_shape: _to(
                 a_shape, -times(g, betainc_by(a, b, out, orders=(1, 0)) / beta_density(a, b, out))

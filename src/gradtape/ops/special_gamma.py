@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.ops import float32
+from gradtape.ops import float32, float32_integrals
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.special import same_dtype, scipy_kernel, scipy_special
 
 _gamma, _log_gamma = scipy_kernel("gamma"), scipy_kernel("gammaln")
-_digamma_of_scipy, _zeta = scipy_kernel("digamma"), scipy_kernel("zeta")
+_digamma_of_scipy, _zeta_of_scipy = scipy_kernel("digamma"), scipy_kernel("zeta")
+_AT_ONCE: dict[float, float32.Function] = {1: float32.trigamma, 2: float32_integrals.tetragamma}
 
 
 def _lgamma(xp: Any, x: Any) -> Any:
@@ -24,6 +25,15 @@ def _digamma(xp: Any, x: Any) -> Any:
     if xp is np and float32.serves(x):
         return float32.digamma(x)
     return xp.where((x <= 0) & (xp.floor(x) == x), np.nan, _digamma_of_scipy(xp, x))[()]
+
+
+def _zeta(xp: Any, x: Any, y: Any) -> Any:
+    """The sum of all (y + k)**-x."""
+    if xp is np:
+        x, y = same_dtype((x, y))
+        if float32.serves(y) and x.shape in ((), y.shape):
+            return float32_integrals.zeta(x, y)
+    return _zeta_of_scipy(xp, x, y)
 
 
 def psi(xp: Any, order: int, x: Any) -> Any:
@@ -38,8 +48,10 @@ def psi(xp: Any, order: int, x: Any) -> Any:
 def _polygamma(xp: Any, x: Any, y: Any) -> Any:
     """The derivative of order x of the digamma function at y; NaN where x is no order."""
     order, at = same_dtype((x, y))
-    if xp is np and not order.ndim and order == 1 and float32.serves(at):
-        return float32.trigamma(at)
+    if xp is np and float32.serves(at) and order.shape in ((), at.shape):
+        function = _AT_ONCE.get(float(order.flat[0]))
+        if function is not None and (order == order.flat[0]).all():
+            return function(at)
     wide = order.astype(np.float64)
     factor = xp.where(wide % 2 == 0, -1.0, 1.0) * _gamma(xp, wide + 1)
     higher = xp.where(

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.ops import batching
+from gradtape.ops import batching, float32_incomplete
 from gradtape.ops.arithmetic import multiply_no_nan, times
 from gradtape.ops.broadcasting import sum_to_shape
 from gradtape.ops.declare import op
@@ -156,6 +156,14 @@ def _log_gamma_density(xp: Any, a: Any, x: Any) -> Any:
 
 def _gamma_density(xp: Any, a: Any, x: Any) -> Any:
     """0 for negative x, where no gamma variable is."""
+    if xp is np:
+        a, x = same_dtype((a, x))
+        if float32_incomplete.serves(a, x):
+            return float32_incomplete.of_gamma("density", a, x, partial(_any_gamma_density, np))
+    return _any_gamma_density(xp, a, x)
+
+
+def _any_gamma_density(xp: Any, a: Any, x: Any) -> Any:
 
     def density(a: Any, x: Any) -> Any:
         inside = xp.exp(_log_gamma_density(xp, a, xp.where(x < 0, 1.0, x)))
@@ -203,6 +211,16 @@ def _gamma_above(xp: Any, order: int, rule: Quadrature, a: Any, x: Any) -> Any:
 
 
 def _igamma_by_a(xp: Any, a: Any, x: Any, *, order: int, over_density: bool = False) -> Any:
+    slow = partial(_any_igamma_by_a, xp, order=order, over_density=over_density)
+    if xp is np and order == 1:
+        a, x = same_dtype((a, x))
+        if float32_incomplete.serves(a, x):
+            name = "by_shape_over_density" if over_density else "by_shape"
+            return float32_incomplete.of_gamma(name, a, x, slow)
+    return slow(a, x)
+
+
+def _any_igamma_by_a(xp: Any, a: Any, x: Any, *, order: int, over_density: bool) -> Any:
     rule = _rule(same_dtype((a, x))[0].dtype)
 
     def derivative(a: Any, x: Any) -> Any:
@@ -235,8 +253,19 @@ def _igamma_by_a_dx(g: Any, a: Any, x: Any, out: Any, order: int, over_density: 
 
 def _incomplete_gamma(name: str) -> Callable[..., Any]:
     """NaN for a not above 0, where scipy takes the limit at 0."""
-    kernel = scipy_kernel(name)
-    return lambda xp, a, x: xp.where(xp.greater(a, 0), kernel(xp, a, x), np.nan)[()]
+    of_any = scipy_kernel(name)
+
+    def slow(xp: Any, a: Any, x: Any) -> Any:
+        return xp.where(xp.greater(a, 0), of_any(xp, a, x), np.nan)[()]
+
+    def kernel(xp: Any, a: Any, x: Any) -> Any:
+        if xp is np:
+            a, x = same_dtype((a, x))
+            if float32_incomplete.serves(a, x):
+                return float32_incomplete.of_gamma(name, a, x, partial(slow, np))
+        return slow(xp, a, x)
+
+    return kernel
 
 
 gamma_density = op(
@@ -282,6 +311,14 @@ def _beta_cumulants(a: Any, b: Any, log_x: Any, log_rest: Any) -> Callable[[int,
 
 
 def _beta_density(xp: Any, a: Any, b: Any, x: Any) -> Any:
+    if xp is not np:
+        return _any_beta_density(xp, a, b, x)
+    slow = partial(_any_beta_density, np)
+    a, b, x = same_dtype((a, b, x))
+    return float32_incomplete.of_beta("beta_density", a, b, x, slow)
+
+
+def _any_beta_density(xp: Any, a: Any, b: Any, x: Any) -> Any:
     def density(a: Any, b: Any, x: Any) -> Any:
         special = scipy_special() if xp is np else xp.special
         logarithm = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x) - _log_beta(xp, a, b)
@@ -352,6 +389,17 @@ def _betainc_by(xp: Any, a: Any, b: Any, x: Any, *, orders: tuple[int, int]) -> 
     return _in_chunks(np, derivative, (a, b, x))
 
 
+_any_betainc = scipy_kernel("betainc", in_double=True)
+
+
+def _betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
+    if xp is not np:
+        return _any_betainc(xp, a, b, x)
+    slow = partial(_any_betainc, np)
+    a, b, x = same_dtype((a, b, x))
+    return float32_incomplete.of_beta("betainc", a, b, x, slow)
+
+
 def _to(shape: tuple[int, ...], pulled: Any) -> Any:
     return sum_to_shape(pulled, shape=shape)
 
@@ -381,7 +429,7 @@ beta_density = op(
 )
 betainc = op(
     "betainc",
-    scipy_kernel("betainc"),
+    _betainc,
     [
         lambda g, a, b, x, a_shape: _to(a_shape, times(g, betainc_by(a, b, x, orders=(1, 0)))),
         lambda g, a, b, x, b_shape: _to(b_shape, times(g, betainc_by(a, b, x, orders=(0, 1)))),

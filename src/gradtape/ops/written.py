@@ -121,12 +121,14 @@ def {op.name}({given}{keywords}):
 
 def _read_text(op: Op, x: str, slow: str) -> str:
     """Fetches an argument's array and Node."""
-    other = ""
+    other = dtype = ""
     if op.broadcasts:
+        dtype = f"""
+        {x}_dtype = {x}_array.dtype"""
         other = f"""
     elif type({x}) is float or type({x}) is int:
         {x}_array = {x}
-        {x}_node = None"""
+        {x}_node = {x}_dtype = None"""
     elif len(op.arguments) == 1:
         other = f"""
     elif isinstance({x}, (ndarray, generic)):
@@ -134,28 +136,34 @@ def _read_text(op: Op, x: str, slow: str) -> str:
     return f"""
     if type({x}) is Tensor:
         {x}_array = {x}.array
-        {x}_node = {x}.node
+        {x}_node = {x}.node{dtype}
     elif type({x}) is Variable:
         {x} = {x}.tensor()
         if type({x}) is not Tensor:  # in a program that is being traced
             return {slow}
         {x}_array = {x}.array
-        {x}_node = {x}.node{other}
+        {x}_node = {x}.node{dtype}{other}
     else:
         return {slow}"""
 
 
 def _dtype_text(op: Op, slow: str) -> str:
     """Leaves promotion, and every dtype but float32 and float64, to the slow path."""
-    x, *others = [argument for i, argument in enumerate(op.arguments) if i not in op.apart]
-    dtype = f"{x}_array.dtype"
-    differs = "".join(f" or {y}_array.dtype is not dtype" for y in others)
     if op.broadcasts:  # one of them may be a number
-        (y,) = others
-        dtype += f" if type({x}) is Tensor else {y}_array.dtype if type({y}) is Tensor else None"
-        differs = f" or (type({y}) is Tensor and {y}_array.dtype is not dtype)"
+        x, y = op.arguments
+        return f"""
+    dtype = {x}_dtype
+    if dtype is not {y}_dtype:
+        if dtype is None:
+            dtype = {y}_dtype
+        elif {y}_dtype is not None:
+            return {slow}
+    if dtype is not FLOAT32 and dtype is not FLOAT64:
+        return {slow}"""
+    x, *others = [argument for i, argument in enumerate(op.arguments) if i not in op.apart]
+    differs = "".join(f" or {y}_array.dtype is not dtype" for y in others)
     return f"""
-    dtype = {dtype}
+    dtype = {x}_array.dtype
     if (dtype is not FLOAT32 and dtype is not FLOAT64){differs}:
         return {slow}"""
 
@@ -232,8 +240,7 @@ def _record_text(op: Op, followed: list[str], params: str, depth: int) -> str:
         return {finish}, None)
     scope = state.scope
 {elsewhere}
-    dtype = out.dtype
-    if state.pushers or (dtype is not FLOAT32 and dtype is not FLOAT64):
+    if {_unusual_text(op)} or state.pushers:
         return {finish}, scope)
 {_broadcast_text(op)}
 {frame_text(depth)}
@@ -257,6 +264,15 @@ def _record_text(op: Op, followed: list[str], params: str, depth: int) -> str:
     return tensor"""
 
 
+def _unusual_text(op: Op) -> str:
+    """Whether the result is neither float32 nor float64; of a number for each element, most of the
+    time, whether it is not what the arguments are.
+    """
+    if op.elementwise:
+        return "out.dtype is not dtype"
+    return "(out.dtype is not FLOAT32 and out.dtype is not FLOAT64)"
+
+
 def _broadcast_text(op: Op) -> str:
     """Finds the shapes that broadcasting changed."""
     if not op.broadcasts:
@@ -264,10 +280,17 @@ def _broadcast_text(op: Op) -> str:
     x, y = op.arguments
     return f"""
     {x}_shape = {y}_shape = None
-    if type({x}) is type({y}) and {x}_array.shape != {y}_array.shape:
-        shape = out.shape
-        {x}_shape = None if {x}_array.shape == shape else {x}_array.shape
-        {y}_shape = None if {y}_array.shape == shape else {y}_array.shape"""
+    if {x}_dtype is {y}_dtype:
+        {x}_shape = {x}_array.shape
+        {y}_shape = {y}_array.shape
+        if {x}_shape == {y}_shape:
+            {x}_shape = {y}_shape = None
+        else:
+            shape = out.shape
+            if {x}_shape == shape:
+                {x}_shape = None
+            if {y}_shape == shape:
+                {y}_shape = None"""
 
 
 def _kept(name: str, argument: str, op: Op) -> str:

@@ -21,6 +21,8 @@ from gradtape.ops.written import shares
 if TYPE_CHECKING:
     from gradtape.ops.op import Op
 
+_SAME = lambda g: g
+
 
 def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
     """`pull_arrays(node, g, wanted)`: the cotangents of all arguments of an op."""
@@ -29,7 +31,7 @@ def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
         f"""
     pulled_{i} = None
     if wanted[{i}] is not None:
-{_pull_text(op, i)}"""
+{pull_text(op, i)}"""
         if pull is not None
         else f"""
     pulled_{i} = None"""
@@ -39,27 +41,28 @@ def write_pulls(op: Op) -> Callable[[Any, Any, Any], Any]:
 def pull_arrays(node, g, wanted):
     saved = node.saved
     {watch}
-{_hiding_text(op)}
+{hiding_text(op)}
 {pulls}
     return {tuple_text(f"pulled_{i}" for i in range(len(op.pulls)))}
 """
-    return defined(op.name, "pull_arrays", text, _namespace(op))
+    return defined(op.name, "pull_arrays", text, names_of(op))
 
 
 def write_pull_into(op: Op) -> Callable[[Any, Any, Any, Any, Any], None]:
     """`pull_into(node, g, cotangents, owned, watch)`: the same, added up where the walk keeps the
     cotangents of the parents.
     """
+    # The only argument of an op has a Node, or the call is not recorded.
+    alone = len(op.pulls) == 1
     pulls = "".join(
         f"""
     parent = parents[{i}]
-    if parent is not None:
-{_pull_text(op, i)}
+    if {alone or "parent is not None"}:
+{pull_text(op, i)}
         if pulled_{i} is not None:
-            earlier = cotangents.get(parent)
-            cotangents[parent] = (
-                pulled_{i} if earlier is None else summed(earlier, pulled_{i}, parent, owned)
-            )"""
+            if parent in cotangents:
+                pulled_{i} = summed(cotangents[parent], pulled_{i}, parent, owned)
+            cotangents[parent] = pulled_{i}"""
         for i, pull in enumerate(op.pulls)
         if pull is not None
     )
@@ -67,50 +70,61 @@ def write_pull_into(op: Op) -> Callable[[Any, Any, Any, Any, Any], None]:
 def pull_into(node, g, cotangents, owned, watch):
     saved = node.saved
     parents = node.parents
-{_hiding_text(op)}
+{hiding_text(op)}
 {pulls}
 """
-    return defined(op.name, "pull_into", text, _namespace(op))
+    return defined(op.name, "pull_into", text, names_of(op))
 
 
-def _pull_text(op: Op, i: int) -> str:
-    """The cotangent of argument `i` as `pulled_i`.
+def pull_text(
+    op: Op, i: int, saved: str = "saved", g: str = "g", pulled: str = "", prefix: str = ""
+) -> str:
+    """Pulls `g` back to argument `i`; the result is `pulled_{i}`, unless it has another name.
 
     A saved name that ends in `_broadcast` comes first and says what the pulled cotangent is to be
-    summed back to.
+    summed back to. A `prefix` stands before the names that are this op's.
     """
+    pulled = pulled or f"pulled_{i}"
+    pull = f"{prefix}pull_{i}"
     names = op.saves[i]
     values = [
         f"v.array if isinstance(v := s[{k}], Tensor) else v" if name in op.arguments else f"s[{k}]"
         for k, name in enumerate(names)
     ]
     broadcasts = bool(names) and names[0].endswith("_broadcast")
-    given = ", ".join(["g", *values[broadcasts:]])
-    in_parts = f" if g.size < VERY_LARGE else shared(pull_{i}, {given})" if shares(op) else ""
+    given = ", ".join([g, *values[broadcasts:]])
+    in_parts = f" if {g}.size < VERY_LARGE else shared({pull}, {given})" if shares(op) else ""
     text = f"""
-        s = saved[{i}]
-        pulled_{i} = pull_{i}({given}){in_parts}"""
+        s = {saved}[{i}]
+        {pulled} = {g if _passes_on(op.pulls[i]) else f"{pull}({given}){in_parts}"}"""
     if op.guarded[i]:
         text += f"""
         if watch:
-            pulled_{i} = repaired(pulled_{i}, g, watch)"""
+            {pulled} = repaired({pulled}, {g}, watch)"""
     if broadcasts:
         text += f"""
         if s[0] is not None:
-            pulled_{i} = sum_array_to(pulled_{i}, s[0])"""
+            {pulled} = sum_array_to({pulled}, s[0])"""
     return text
 
 
-def _hiding_text(op: Op) -> str:
+def _passes_on(pull: Any) -> bool:
+    """Whether a pull is `lambda g: g`, which need not be called."""
+    code = getattr(pull, "__code__", None)
+    return code is not None and code.co_code == _SAME.__code__.co_code
+
+
+def hiding_text(op: Op, saved: str = "saved", prefix: str = "") -> str:
     """Puts a note on the watch if a NaN in an argument may not show in the output."""
     if op.plain is True:
         return ""
     return f"""
-    if {"not plain(saved)" if op.plain else "True"}:
+    if {f"not {prefix}plain({saved})" if op.plain else "True"}:
         watch.append(HIDDEN)"""
 
 
-def _namespace(op: Op) -> dict[str, Any]:
+def names_of(op: Op, prefix: str = "") -> dict[str, Any]:
+    """What the lines of an op's pulls use; a `prefix` stands before the names that are its own."""
     return {
         "HIDDEN": HIDDEN,
         "Tensor": Tensor,
@@ -120,6 +134,6 @@ def _namespace(op: Op) -> dict[str, Any]:
         "shared": shared,
         "sum_array_to": sum_array_to,
         "summed": summed,
-        "plain": op.plain,
-        **{f"pull_{i}": pull for i, pull in enumerate(op.pulls)},
+        f"{prefix}plain": op.plain,
+        **{f"{prefix}pull_{i}": pull for i, pull in enumerate(op.pulls)},
     }

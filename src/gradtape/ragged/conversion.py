@@ -10,8 +10,9 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import as_int, known
 from gradtape.api.tensorflow.creation import cast, fill
 from gradtape.api.tensorflow.indexing import gather, where
+from gradtape.api.tensorflow.joining import concat, stack
 from gradtape.api.tensorflow.reductions import reduce_sum
-from gradtape.api.tensorflow.shaping import broadcast_to, concat, expand_dims, reshape, stack
+from gradtape.api.tensorflow.shaping import broadcast_to, expand_dims, reshape
 from gradtape.convert import as_tensor
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor

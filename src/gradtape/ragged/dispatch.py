@@ -7,11 +7,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradtape.api.tensorflow import clipping, counting, creation, indexing, reductions, shaping
+from gradtape.api.tensorflow import (
+    buckets,
+    clipping,
+    counting,
+    creation,
+    indexing,
+    joining,
+    reductions,
+    shaping,
+)
 from gradtape.api.tensorflow.nn import activations, dropout, embeddings
 from gradtape.functions import control_flow
+from gradtape.ragged import dynamic_shape, mapping, structure
 from gradtape.ragged import indexing as ragged_indexing
-from gradtape.ragged import mapping, structure
 from gradtape.ragged import reductions as ragged_reductions
 
 
@@ -22,6 +31,7 @@ def _boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean
 
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    buckets.pad_to_bucket: structure.pad_to_bucket,
     counting.bincount: ragged_reductions.bincount,
     reductions.reduce_sum: ragged_reductions.reduce_sum,
     reductions.reduce_mean: ragged_reductions.reduce_mean,
@@ -37,14 +47,15 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     indexing.boolean_mask: _boolean_mask,
     indexing.where: structure.where,
     embeddings.embedding_lookup: ragged_indexing.embedding_lookup,
-    shaping.concat: structure.concat,
-    shaping.stack: structure.stack,
+    joining.concat: structure.concat,
+    joining.stack: structure.stack,
     shaping.expand_dims: structure.expand_dims,
     shaping.squeeze: structure.squeeze,
-    shaping.tile: structure.tile,
+    joining.tile: structure.tile,
     shaping.reverse: structure.reverse,
     clipping.clip_by_value: structure.clip_by_value,
     dropout.dropout: structure.dropout,
+    creation.shape: dynamic_shape.shape,
     creation.size: structure.size,
     creation.rank: structure.rank,
     creation.zeros_like: structure.zeros_like,

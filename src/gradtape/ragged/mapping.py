@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradtape import nest
-from gradtape.api.tensorflow import creation, shaping
+from gradtape.api.tensorflow import creation, joining
 from gradtape.dtypes import as_dtype
 from gradtape.ragged.spec import RaggedTensorSpec
 from gradtape.ragged.structure import one_after_another, ragged_or_tensor, with_ragged_rank
@@ -71,7 +71,7 @@ def _stacked(column: Sequence[Any], spec: Any) -> Any:
         depth = max((result.ragged_rank for result in ragged), default=0)
         splits = np.dtype(np.int64)
     else:
-        return shaping.stack(results)
+        return joining.stack(results)
     if any(not isinstance(result, RaggedTensor) and not result.ndim for result in results):
         raise ValueError("map_fn: fn_output_signature is a RaggedTensorSpec, but fn gave a scalar.")
     rows = [with_ragged_rank(result, depth) for result in results]

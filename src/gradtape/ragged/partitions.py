@@ -16,8 +16,8 @@ from gradtape import dtypes
 from gradtape.api.tensorflow.counting import searchsorted
 from gradtape.api.tensorflow.creation import cast
 from gradtape.api.tensorflow.indexing import gather
+from gradtape.api.tensorflow.joining import concat
 from gradtape.api.tensorflow.reductions import cumsum
-from gradtape.api.tensorflow.shaping import concat
 from gradtape.convert import as_tensor, is_tensor_like, operand
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.tensor import is_traced

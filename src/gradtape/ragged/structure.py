@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes
-from gradtape.api.tensorflow import creation, shaping
+from gradtape.api.tensorflow import creation, joining, shaping
 from gradtape.api.tensorflow.accepted import boolean
 from gradtape.api.tensorflow.arguments import as_int, integers, known
+from gradtape.api.tensorflow.buckets import bucket_of
+from gradtape.api.tensorflow.counting import sequence_mask
 from gradtape.api.tensorflow.elementwise import maximum, minimum
 from gradtape.api.tensorflow.indexing import boolean_mask as boolean_mask_of_tensors
 from gradtape.api.tensorflow.indexing import where as where_of_tensors
 from gradtape.api.tensorflow.nn.dropout import dropout as dropout_of_tensors
 from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
+from gradtape.dtypes import string
 from gradtape.errors import invalid_argument
 from gradtape.ragged import partitions
 from gradtape.ragged.conversion import from_tensor
@@ -107,7 +110,7 @@ def _joined(values: Sequence[Any], place: int) -> Any:
     if len(values) == 1:
         return values[0]
     if not any(isinstance(v, RaggedTensor) for v in values):
-        return shaping.concat(list(values), place)
+        return joining.concat(list(values), place)
     depth = max(v.ragged_rank for v in values if isinstance(v, RaggedTensor))
     rows = _alike([with_ragged_rank(v, depth) for v in values])
     if place == 0:
@@ -151,7 +154,7 @@ def _one_after_another(rows: Sequence[RaggedTensor]) -> RaggedTensor:
     lengths = {row._uniform_row_length for row in rows}
     values = _joined([row.values for row in rows], 0)
     return RaggedTensor(
-        values, shaping.concat(parts, 0), lengths.pop() if len(lengths) == 1 else None
+        values, joining.concat(parts, 0), lengths.pop() if len(lengths) == 1 else None
     )
 
 
@@ -180,7 +183,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
         raise ValueError(f"stack: all values must have the same rank, got {_ranks(given)}.")
     place = axis_of(axis, rank + 1, "stack: axis")
     if rank == 0:
-        return shaping.stack(given)
+        return joining.stack(given)
     if place == 0:
         rows = given
         if not any(isinstance(v, RaggedTensor) for v in rows) and rank > 1:
@@ -203,7 +206,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
 
 def _tiled(x: Any, counts: list[int]) -> Any:
     if not isinstance(x, RaggedTensor):
-        return shaping.tile(x, counts)
+        return joining.tile(x, counts)
     inner = x.values
     if any(n != 1 for n in counts[2:]):
         inner = _tiled(inner, [1, *counts[2:]])
@@ -227,7 +230,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """`tf.where`: element by element, or the coordinates where the condition is true."""
     if x is None and y is None:
         chosen = boolean_mask_of_tensors(
-            shaping.stack([creation.cast(c, dtypes.int64) for c in coordinates(condition)], 1),
+            joining.stack([creation.cast(c, dtypes.int64) for c in coordinates(condition)], 1),
             condition.flat_values,
         )
         if condition.flat_values.ndim > 1:
@@ -342,3 +345,23 @@ def one_hot(indices: RaggedTensor, *args: Any, **keywords: Any) -> RaggedTensor:
     if keywords.get("axis", -1) not in (None, -1) or (len(args) > 3 and args[3] not in (None, -1)):
         raise ValueError("one_hot: of a RaggedTensor, axis must be -1.")
     return indices.with_flat_values(creation.one_hot(indices.flat_values, *args, **keywords))
+
+
+def pad_to_bucket(
+    tensor: Any,
+    buckets: Sequence[int] | None = None,
+    axis: Any = 1,
+    constant_values: Any = 0,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """`tf.pad_to_bucket`: all rows as long as the bucket that holds the longest."""
+    if axis_of(axis, rank_of(tensor), "pad_to_bucket: axis") != 1:
+        raise ValueError("pad_to_bucket: of a RaggedTensor, axis must be 1.")
+    lengths = tensor.row_lengths()
+    longest = known(lengths, "pad_to_bucket: tensor")
+    size = bucket_of(int(longest.max(initial=0)), buckets)
+    rest = [None] * (rank_of(tensor) - 2)
+    if tensor.dtype == string and type(constant_values) is int:  # the default
+        constant_values = ""
+    padded = tensor.to_tensor(default_value=constant_values, shape=[None, size, *rest])
+    return padded, sequence_mask(lengths, size)

@@ -17,8 +17,8 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import as_int, known
 from gradtape.api.tensorflow.creation import cast
+from gradtape.api.tensorflow.joining import concat
 from gradtape.api.tensorflow.reductions import reduce_max
-from gradtape.api.tensorflow.shaping import concat
 from gradtape.convert import as_tensor
 from gradtape.core.late import imported_when_called
 from gradtape.core.reference import Reference

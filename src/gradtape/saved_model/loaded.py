@@ -19,6 +19,7 @@ from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.functions.exported import ExportedProgram, LoadedLevel
 from gradtape.functions.function import Function
+from gradtape.saved_model.ranks import common, differ_in_shapes_alone
 from gradtape.shapes import TensorSpec
 
 _KINDS = {kind.name: kind for kind in (
@@ -75,12 +76,14 @@ class LoadedKind:
         self.structured_outputs = results
         self.levels = levels
         kind: Any = self.structured_input_signature
-        self._specs, self._form = optree.tree_flatten(kind, none_is_leaf=True)
-        specs = [spec for spec in self._specs if isinstance(spec, TensorSpec)]
+        self._leaves, self._form = optree.tree_flatten(kind, none_is_leaf=True)
+        self.specs = [leaf for leaf in self._leaves if isinstance(leaf, TensorSpec)]
         body = _Body(name, levels)
-        if body.inputs != len(specs):
+        if body.inputs != len(self.specs):
             raise ValueError("a program takes another number of tensors than its description")
-        self._compiled = Function(body, input_signature=specs, autograph=False, must_compile=True)
+        self._compiled = Function(
+            body, input_signature=self.specs, autograph=False, must_compile=True
+        )
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -95,7 +98,7 @@ class LoadedKind:
         except (ValueError, TypeError):
             return None
         found = []
-        for spec, value in zip(self._specs, given, strict=True):
+        for spec, value in zip(self._leaves, given, strict=True):
             if isinstance(spec, TensorSpec):
                 tensor = _as_tensor(value, spec)
                 if tensor is None:
@@ -199,22 +202,35 @@ def _described(value: Any) -> str:
 
 
 class LoadedSignature:
-    """A signature: called with tensors by name, it returns a dict of tensors."""
+    """A signature: called with tensors by name, it returns a dict of tensors.
+
+    It runs the first of the function's programs, and those that differ from it in shapes alone:
+    where ranks were open, there is one for each.
+    """
 
     def __init__(self, saved: LoadedFunction) -> None:
         self.function = saved
-        (self._kind, *_) = saved.concrete_functions
+        first = saved.concrete_functions[0]
+        self._kinds = [
+            kind
+            for kind in saved.concrete_functions
+            if differ_in_shapes_alone(
+                kind.structured_input_signature, first.structured_input_signature
+            )
+        ]
+        self._specs = common([tuple(kind.specs) for kind in self._kinds])
         self.structured_input_signature = (), self._inputs()
-        self.structured_outputs = _named_outputs(self._kind.structured_outputs)
+        self.structured_outputs = _named_outputs(
+            common([kind.structured_outputs for kind in self._kinds])
+        )
 
     def _inputs(self) -> dict[str, Any]:
-        args, kwargs = self._kind.structured_input_signature
-        leaves = [leaf for leaf in nest.flatten((args, kwargs)) if isinstance(leaf, TensorSpec)]
+        args, _ = self._kinds[0].structured_input_signature
         signature = self.function.signature
         names = [] if signature is None else [*signature.parameters]
-        flat = len(args) == len(leaves) and len(names) >= len(args)
+        flat = len(args) == len(self._specs) and len(names) >= len(args)
         found: dict[str, Any] = {}
-        for i, leaf in enumerate(leaves):
+        for i, leaf in enumerate(self._specs):
             name = leaf.name or (names[i] if flat else f"input_{i}")
             found[name if name not in found else f"{name}_{i}"] = leaf
         return found
@@ -230,18 +246,25 @@ class LoadedSignature:
         if kwargs.keys() != inputs.keys():
             raise TypeError(f"The arguments of this signature are {', '.join(inputs)}, got "
                             f"{', '.join(kwargs) or 'none'}.")  # fmt: skip
-        given = []
-        for name, spec in inputs.items():
-            tensor = _as_tensor(kwargs[name], spec)
-            if tensor is None:
-                raise ValueError(f"{name} must be a tensor of the kind {spec}, got "
-                                 f"{_described(kwargs[name])}.")  # fmt: skip
-            given.append(tensor)
-        return _named_outputs(self._kind.call(given))
+        given = [kwargs[name] for name in inputs]
+        for kind in self._kinds:
+            tensors = list(map(_as_tensor, given, kind.specs))
+            if None not in tensors:
+                return _named_outputs(kind.call(tensors))
+        raise ValueError(self._refusal(kwargs))
+
+    def _refusal(self, given: Mapping[str, Any]) -> str:
+        for name, spec in self.structured_input_signature[1].items():
+            if _as_tensor(given[name], spec) is None:
+                return f"{name} must be a tensor of the kind {spec}, got {_described(given[name])}."
+        shown = ", ".join(f"{name}={_described(value)}" for name, value in given.items())
+        saved = "\n".join(f"  {tuple(kind.specs)}" for kind in self._kinds)
+        return f"This signature was not saved for {shown}. It was saved for\n{saved}"
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        return self._kind.variables
+        found = {id(v): v for kind in self._kinds for v in kind.variables}
+        return tuple(found.values())
 
 
 def _named_outputs(results: Any) -> dict[str, Any]:

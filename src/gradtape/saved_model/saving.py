@@ -36,6 +36,7 @@ from gradtape.saved_model.loaded import (
     LoadedSignature,
     is_free,
 )
+from gradtape.saved_model.ranks import MOST_AXES, any_rank_is_open, of_every_rank
 from gradtape.saved_model.structures import to_json
 from gradtape.shapes import TensorSpec
 
@@ -98,7 +99,7 @@ class Saving:
         self._things: list[Any] = []  # kept alive, so that identities stay theirs
         self._objects: list[dict[str, Any]] = []
         self._variables: dict[str, Any] = {}
-        self._kinds: dict[int, list[tuple[Any, Exported]]] = {}
+        self._kinds: dict[int, list[tuple[Any, list[Exported]]]] = {}
         self._root = root
         self._signatures = _named_signatures(signatures, root)
 
@@ -181,7 +182,7 @@ class Saving:
         else:
             made, specs = _kinds_of(found)
             signature, name = made._parameters._signature, made._name
-            kinds = [self._kind(made, args, kwargs, folder) for args, kwargs in specs]
+            kinds = [entry for kind in specs for entry in self._entries(made, kind, folder)]
         if names and not kinds:
             raise ValueError(
                 f"saved_model.save: {path} has no input_signature and was never called: give it "
@@ -203,33 +204,50 @@ class Saving:
             "levels": [self._level(level, folder) for level in kind.levels],
         }
 
-    def _kind(
-        self, made: Function, args: tuple[Any, ...], kwargs: dict[str, Any], folder: Writing
-    ) -> dict[str, Any]:
-        exported = self._exported(made, args, kwargs)
-        return {
-            "arguments": to_json([list(args), kwargs], made._name),
-            "results": to_json(exported.results, made._name),
-            "levels": [self._level(level, folder) for level in exported.levels],
-        }
+    def _entries(self, made: Function, kind: Any, folder: Writing) -> list[dict[str, Any]]:
+        return [
+            {
+                "arguments": to_json([list(args), kwargs], made._name),
+                "results": to_json(results, made._name),
+                "levels": [self._level(level, folder) for level in levels],
+            }
+            for (args, kwargs), results, levels in self._exported(made, kind)
+        ]
 
-    def _exported(self, made: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exported:
-        """A function's programs for one kind of arguments, made once."""
+    def _exported(self, made: Function, kind: Any) -> list[Exported]:
+        """A function's programs for a kind of arguments, made once.
+
+        Where ranks are open, it is saved for those that it can be saved for.
+        """
         known = self._kinds.setdefault(id(made), [])
-        exported = next((e for kind, e in known if kind == (args, kwargs)), None)
-        if exported is None:
+        found = next((programs for one, programs in known if one == kind), None)
+        if found is None:
+            args, kwargs = kind
             to_json([list(args), kwargs], made._name)  # or it says what cannot be saved
-            exported = export(made, args, kwargs)
-            known.append(((args, kwargs), exported))
-        return exported
+            found, refused = [], None
+            for one in of_every_rank(kind):
+                try:
+                    found.append(export(made, *one))
+                except Exception as error:  # noqa: BLE001 - raised if there is no other rank
+                    refused = error
+            if refused is not None and not found:
+                if any_rank_is_open(kind):
+                    refused.add_note(
+                        f"{made._name} has arguments of unknown rank, and could be saved for none "
+                        f"of 0 to {MOST_AXES} axes of open sizes: give the rank in its "
+                        "input_signature, as in TensorSpec([None, 3])."
+                    )
+                raise refused
+            known.append((kind, found))
+        return found
 
     def _let_functions_create(self, thing: Any) -> None:
         """Traces an object's functions, which may give it Variables in their first call."""
         for _, found in _functions_of(thing):
             if isinstance(found, Function):
                 made, kinds = _kinds_of(found)
-                for args, kwargs in kinds:
-                    self._exported(made, args, kwargs)
+                for kind in kinds:
+                    self._exported(made, kind)
 
     def _level(self, level: Level | LoadedLevel, folder: Writing) -> dict[str, Any]:
         return {

@@ -2,10 +2,9 @@
 names that Keras expects.
 """
 
-from keras.src.backend.common.name_scope import name_scope
-
 from gradtape.extend import hide_frames
 from keras_gradtape.src import distribution_lib, random, tensorboard
+from keras_gradtape.src.naming import name_scope
 from keras_gradtape.src.ops import core, image, linalg, math, nn, numpy
 from keras_gradtape.src.ops.core import (
     IS_THREAD_SAFE,

@@ -11,12 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from keras.src.backend.common import global_state
 from keras.src.random import seed_generator
 from keras.src.utils import rng_utils
 from keras.src.utils.module_utils import jax  # imported when it is first used
 
 import gradtape as tf
-from gradtape.extend import HeldTensor, hold
+from gradtape.extend import HeldTensor, Layout, lay_out
 
 
 def list_devices(device_type: str | None = None) -> list[str]:
@@ -48,20 +49,33 @@ def distribute_tensor(tensor: Any, layout: Any) -> Any:
 
 def distribute_data_input(per_process_batch: Any, layout: Any, batch_dim_name: str) -> tf.Tensor:
     """This process's part of a batch as part of the whole one."""
+    sharding = _sharding(layout)
+    if jax.process_count() == 1 and len(per_process_batch) % sharding.mesh.shape[batch_dim_name]:
+        return per_process_batch  # the function that takes it divides it as well as that goes
     with jax.enable_x64(True):
         return HeldTensor(
-            jax.make_array_from_process_local_data(_sharding(layout), np.asarray(per_process_batch))
+            jax.make_array_from_process_local_data(sharding, np.asarray(per_process_batch))
         )
 
 
 def spread(variable: tf.Variable, layout: Any) -> None:
-    """Spreads a Variable over devices as `layout` says."""
-    hold(variable, _put(variable, _sharding(layout)))
+    """Spreads a Variable over devices as `layout` says, whatever writes it from now on."""
+    with tf.init_scope():  # a function may be being traced
+        lay_out(variable, Layout(_sharding(layout), _batch_axis(layout)))
+
+
+def _batch_axis(layout: Any) -> str | None:
+    """The axis of its mesh along which batches are divided."""
+    chosen = global_state.get_global_attribute("distribution")
+    names = _sharding(layout).mesh.axis_names
+    name = None if chosen is None else chosen.batch_dim_name
+    return name if name in names else None
 
 
 def _put(value: Any, sharding: Any) -> Any:
-    with jax.enable_x64(True), jax.ensure_compile_time_eval():  # a function may be being traced
-        return jax.device_put(np.asarray(value), sharding)
+    array = np.asarray(value)
+    with tf.init_scope(), jax.enable_x64(True):  # a function may be being traced
+        return jax.make_array_from_callback(array.shape, sharding, lambda part: array[part])
 
 
 def _sharding(layout: Any) -> Any:

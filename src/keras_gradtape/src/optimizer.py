@@ -17,7 +17,7 @@ from keras.src.backend.common.stateless_scope import in_stateless_scope
 from keras.src.optimizers import base_optimizer
 
 import gradtape as tf
-from gradtape.extend import trace_again, variables_made, why_none
+from gradtape.extend import replica_context, trace_again, variables_made, why_none
 from keras_gradtape.src import in_place
 from keras_gradtape.src.ops.core import cast
 
@@ -83,10 +83,16 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
     def build(self, variables: Any) -> None:
         """Makes the optimizer's own variables."""
         super().build(variables)
-        trace_again()  # before it was built, a loss was scaled by a constant
+        if type(self).scale_loss is not base_optimizer.BaseOptimizer.scale_loss:
+            trace_again()  # before it was built, it may have scaled a loss in another way
 
     def apply(self, grads: Sequence[Any], trainable_variables: Any = None) -> None:
-        """Updates the variables by their gradients."""
+        """Updates the variables by their gradients: in a replica of a strategy, by the sum of those
+        of all replicas.
+        """
+        context = replica_context()
+        if context is not None:
+            grads = context.all_reduce("sum", list(grads))
         grads = _scaled_again(self, grads)
         super().apply(
             grads if self.loss_scale_factor is None else [_dense(g) for g in grads],

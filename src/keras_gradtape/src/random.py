@@ -10,6 +10,7 @@ from keras.src.random.seed_generator import SeedGenerator, draw_seed, make_defau
 
 import gradtape as tf
 import gradtape.numpy as gnp
+from gradtape.extend import replica_context
 from keras_gradtape.src.conversion import convert_to_tensor
 from keras_gradtape.src.ops.nn.operands import at_least_float32
 from keras_gradtape.src.ops.operands import by_rule, cast_to, inexact
@@ -37,7 +38,14 @@ def _seed(seed: Any) -> tf.Tensor:
     """Two integers for gradtape: from a seed generator, a number,
     or a tensor that is a seed already.
     """
-    return tf.cast(seed if isinstance(seed, tf.Tensor) else draw_seed(seed), "int64")
+    if isinstance(seed, tf.Tensor):
+        return tf.cast(seed, "int64")
+    drawn, context = tf.cast(draw_seed(seed), "int64"), replica_context()
+    if context is None or not isinstance(seed, SeedGenerator):
+        return drawn
+    # Each replica draws its own numbers from the generator that all have.
+    number = tf.cast(context.replica_id_in_sync_group, "int64")
+    return drawn + tf.stack([tf.zeros_like(number), number * 2**32])
 
 
 def normal(

@@ -37,7 +37,13 @@ class Variable(KerasVariable):
         if self._layout is None and distribution is not None:
             self._layout = distribution.get_variable_layout(self)
         with at_once():
-            self._value = tf.Variable(value, trainable=self._trainable, name=self._path)
+            self._value = tf.Variable(
+                value,
+                trainable=self._trainable,
+                name=self._path,
+                synchronization=tf.VariableSynchronization[self._synchronization.upper()],
+                aggregation=tf.VariableAggregation[self._aggregation.upper()],
+            )
             if self._layout is not None:
                 distribution_lib.spread(self._value, self._layout)
 

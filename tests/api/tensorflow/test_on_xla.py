@@ -107,7 +107,7 @@ def widest(row: Row) -> str:
     )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     "row",
     [

@@ -105,6 +105,23 @@ def test_gradient(name, expected):
     np.testing.assert_allclose(tape.gradient(y, v), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("seed", range(20))
+def test_gradient_of_a_product_that_leaves_the_range_of_normal_numbers_on_its_way(dtype, seed):
+    """As 1e-30 * 1e-15 * 1e20 does: the partial derivative is the product of the others, not the
+    whole product, which has lost digits, over the row.
+    """
+    rng = np.random.default_rng(seed)
+    power = np.array([-30, -15, 20]) * (9 if dtype == "float64" else 1) * rng.choice([-1, 1])
+    v = tf.Variable(rng.uniform(1, 2, 3) * 10.0 ** rng.permutation(power), dtype=dtype)
+    with tf.GradientTape() as tape:
+        y = tf.math.segment_prod(v, [0, 0, 0])
+    a, b, c = v.numpy()
+    with np.errstate(over="ignore", under="ignore"):
+        expected = [b * c, a * c, a * b]
+    np.testing.assert_allclose(tape.gradient(y, v), expected, rtol=1e-6)
+
+
 def test_hessian_of_a_product_with_zeros():
     """The second derivative by two elements is the product of the others,
     also where elements are zero.

@@ -1,15 +1,19 @@
 """`python -m gradtape audit`: what it says of names, in every form, and its exit status."""
 
+import ast
+import gc
 import json
 import re
 
 import pytest
 
+from gradtape import absent
 from gradtape.compat.audit.command import audit, audited
 from gradtape.compat.audit.verdicts import ABSENT, DIFFERS, THERE, verdict_on
 from tests.compat.programs import python
 from tools import audit_differences
 
+MODULES = ("array_ops", "math_ops", "gen_nn_ops", "nowhere")
 PROGRAM = """
 import tensorflow as tf
 from tensorflow.keras.layers import Dense
@@ -26,7 +30,7 @@ tf.lite.TFLiteConverter
 @pytest.fixture
 def project(tmp_path):
     (tmp_path / "train.py").write_text(PROGRAM)
-    (tmp_path / "broken.py").write_text("def f(:\n")
+    (tmp_path / "broken.py").write_text("import tensorflow\ndef f(:\n")
     return tmp_path
 
 
@@ -70,7 +74,7 @@ def test_the_text(project, capsys):
     assert "absent:\n\n  tf.lite.TFLiteConverter  (2 places)\n" in printed
     assert f"      {project}/train.py:9\n" in printed
     assert "differs:\n\n  tf.function  (1 place)\n" in printed
-    assert f"  {project}/broken.py: line 1: invalid syntax\n" in printed
+    assert f"  {project}/broken.py: line 2: invalid syntax\n" in printed
     assert "tf.reduce_sum" not in printed
     assert printed.endswith(
         "2 files, 6 names: 3 there (in 3 places), 1 differs (in 1 place), 2 absent (in 3 places); "
@@ -89,7 +93,7 @@ def test_json(project, capsys):
     assert names["tf.lite.TFLiteConverter"]["uses"] == [
         {"file": f"{project}/train.py", "line": line} for line in (9, 10)
     ]
-    assert found["unread"][0]["reason"] == "line 1: invalid syntax"
+    assert found["unread"][0]["reason"] == "line 2: invalid syntax"
 
 
 def test_the_page(project, capsys):
@@ -137,6 +141,33 @@ def test_many_files(tmp_path):
     assert findings.files == 50
     assert [len(name.uses) for name in findings.names] == [5000, 5000]
     assert {name.name for name in findings.names} == {"matmul", "nn.relu"}
+
+
+def test_only_files_that_name_tensorflow_are_parsed(tmp_path, monkeypatch):
+    cell = {"cell_type": "code", "source": ["import numpy\n", "numpy.nothing("]}
+    (tmp_path / "notebook.ipynb").write_text(json.dumps({"cells": [cell]}))
+    (tmp_path / "other.py").write_text("import numpy\nnumpy.nothing(\n")
+    (tmp_path / "uses.py").write_text("import tensorflow as tf\ntf.exp(1.0)\n")
+    parsed = []
+    parse = ast.parse
+    monkeypatch.setattr(ast, "parse", lambda source: parsed.append(source) or parse(source))
+    findings = audited([str(tmp_path)])
+    assert findings.files == 3
+    assert findings.lost == 0
+    assert [name.name for name in findings.names] == ["exp"]
+    assert parsed == [(tmp_path / "uses.py").read_text()]
+    assert gc.isenabled()
+
+
+def test_similar_names_are_looked_for_a_few_times_for_each_name(monkeypatch):
+    """It takes longer than anything else that is done for a name."""
+    asked = []
+    nearest = absent.nearest
+    monkeypatch.setattr(absent, "nearest", lambda *of: asked.append(of) or nearest(*of))
+    names = [f"python.ops.{module}.nothing{number}" for number in range(50) for module in MODULES]
+    for name in names:
+        assert verdict_on(name).kind == ABSENT
+    assert len(asked) <= 5 * len(names)
 
 
 def test_what_differs_is_what_the_page_says():

@@ -91,14 +91,31 @@ def test_a_notebook(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "?tf.exp", "??tf.exp", "tf.exp?", "tf.exp??", "%timeit tf.sin(1)", "%cd ..", "!ls *.py",
+        "!!ls", "files = !ls", "a, b = !ls", "now = %time", "x = 7 \\\n  % 4", "x = (7\n  %4)",
+        "print('%d'\n      % 3)", 'x = """\n! or %s?\n""" % 3', "assert 1 \\\n  != 2",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("other", ["", "%matplotlib inline\n"])
+def test_lines_of_a_notebook_that_are_no_python(tmp_path, line, other):
+    write_notebook(
+        tmp_path / "n.ipynb", ("code", f"{other}import tensorflow as tf\n{line}\ntf.cos(1)\n")
+    )
+    found = list(codes(str(tmp_path / "n.ipynb")))
+    assert [use.name for use in uses(found) if use.name == "cos"] == ["cos"], found
+
+
+@pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"def f(:", "line 1: invalid syntax"),
+        (b"def f(:  # tensorflow", "line 1: invalid syntax"),
         (b"\xff\xfe\x00", "encoding"),
         (b"# coding: nonsense\n", "encoding"),
-        (b"x = 1\x00", "null"),
-        (b"x = 1\n\x00\n", "source code string cannot contain null bytes"),
-        (b"(" * 100_000, ""),
+        (b"tensorflow = 1\x00", "null"),
+        (b"tensorflow = 1\n\x00\n", "source code string cannot contain null bytes"),
+        (b"(" * 100_000 + b"tensorflow", ""),
     ],
 )
 def test_files_that_are_no_code_are_named(tmp_path, data, says):
@@ -135,7 +152,7 @@ def test_an_older_encoding(tmp_path):
 
 
 def test_reasons_say_nothing_of_what_is_not_known(tmp_path):
-    (tmp_path / "x.py").write_bytes(b"x = 1\n\x00\n")
+    (tmp_path / "x.py").write_bytes(b"tensorflow = 1\n\x00\n")
     (tmp_path / "x.ipynb").write_text("[1]")
     for name in ("x.py", "x.ipynb"):
         (found,) = codes(str(tmp_path / name))

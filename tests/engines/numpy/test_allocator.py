@@ -142,6 +142,59 @@ def test_what_is_retained_is_bounded(what):
     assert int(done.stdout) < 128 * 2**20
 
 
+PROGRAM = """
+import ctypes, resource, sys
+import gradtape as tf
+from gradtape.engines.numpy import allocator
+
+@tf.function
+def many(x, w):
+    with tf.GradientTape() as tape:
+        tape.watch(w)
+        y = x
+        for _ in range(8):
+            y = tf.tanh(y @ w)
+    return tape.gradient(y, w)
+
+tf.config.set_wait_for_compilation(sys.argv[1] == "wait")
+x, w = tf.ones((10_000, 256)), tf.ones((256, 256))
+many(x, w).numpy()
+tf.config.set_wait_for_compilation(True)
+
+def pages():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    many(x, w).numpy()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+print(min(pages() for _ in range(12)), allocator._room, ctypes.CDLL(None).mallopt(-3, 2**26))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
+@pytest.mark.parametrize("when", ["wait", "beside"])
+@pytest.mark.parametrize("switch", ["", "default"])
+def test_a_large_program_keeps_its_memory(when, switch):
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MALLOC_", "GLIBC_TUNABLES", "GRADTAPE_"))
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, when],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=clean | {"GRADTAPE_MALLOC": switch},
+    )
+    pages, room, is_allowed = map(int, done.stdout.split())
+    if switch:
+        assert room == 0
+        assert pages > 8000
+    else:
+        assert room > 2**25
+        assert pages < 1000 or not is_allowed
+
+
 def test_the_switch_leaves_malloc_alone():
     kept, pages = outcome("keep", GRADTAPE_MALLOC="default")
     assert kept is False

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gradtape as tf
-from gradtape.engines.numpy import blas, crowding, products, threads
+from gradtape.engines.numpy import blas, crowding, products, threads, triangular
 from gradtape.engines.numpy.blas import OneThread
 from gradtape.ops.registry import registry
 from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
@@ -47,10 +47,11 @@ def crowd(monkeypatch):
 
 @pytest.fixture
 def changes(monkeypatch):
-    """What is set in place of the threads of BLAS."""
+    """What is set in place of the threads of NumPy's BLAS."""
     found = []
     setting = blas._Setting(lambda: 3, found.append)
-    monkeypatch.setattr(blas, "_setting", lambda file: setting)
+    monkeypatch.setattr(blas, "_of_numpy", lambda: setting)
+    monkeypatch.setattr(blas, "_of_scipy", lambda: None)
     return found
 
 
@@ -100,7 +101,12 @@ def test_an_interrupt_anywhere_leaves_the_setting_as_it_was(crowd):
 
     x = np.ones((SIZE, SIZE), np.float32)
     kernel = blas.sharing(np.linalg.inv, blas.of_matrices)
-    for call in (partial(blas.run, np.matmul, x, x), partial(kernel, x + np.eye(SIZE))):
+    calls = (
+        partial(blas.run, np.matmul, x, x),
+        partial(kernel, x + np.eye(SIZE)),
+        partial(triangular.solve, x, x, lower=True),
+    )
+    for call in calls:
         moments = at_moment(0, stop, call).count
         assert moments > 8
         for number in range(1, moments + 1):
@@ -128,6 +134,56 @@ def test_large_work_has_one_thread_in_a_crowd(crowd):
     crowd.until = 0.0
     blas.run(kernel, x, x)
     assert (seen, counts()) == ([1, 3], {3})
+
+
+def test_scipys_blas_has_one_thread_beside_numpys():
+    import scipy.linalg  # noqa: F401
+
+    def seen():
+        return blas._of_scipy().get(), blas._of_numpy().get()
+
+    before = blas._of_scipy().get()
+    blas._of_scipy().set(3)
+    try:
+        assert blas.by_scipy(seen) == (1, 3)
+        assert seen() == (3, 3)
+        with pytest.raises(ZeroDivisionError):
+            blas.by_scipy(lambda: 1 / 0)
+        assert seen() == (3, 3)
+    finally:
+        blas._of_scipy().set(before)
+
+
+@pytest.mark.parametrize("first_to_end", ["block", "call"])
+@pytest.mark.parametrize("first_to_begin", ["block", "call"])
+def test_work_of_two_threads_that_overlaps_leaves_the_setting_as_it_was(
+    first_to_begin, first_to_end
+):
+    import scipy.linalg  # noqa: F401
+
+    began, end = threading.Event(), threading.Event()
+
+    def work():
+        began.set()
+        assert end.wait(10)
+
+    calls = threading.Thread(target=blas.by_scipy, args=(work,))
+    before = blas._of_scipy().get()
+    blas._of_scipy().set(3)
+    try:
+        block = OneThread()
+        steps = {"block": block.enter, "call": lambda: (calls.start(), began.wait(10))}
+        steps.pop(first_to_begin)()
+        (step,) = steps.values()
+        step()
+        steps = {"block": block.leave, "call": lambda: (end.set(), calls.join())}
+        steps.pop(first_to_end)()
+        (step,) = steps.values()
+        step()
+        assert blas._of_scipy().get() == 3
+    finally:
+        end.set()
+        blas._of_scipy().set(before)
 
 
 def test_other_threads_change_nothing(crowd):

@@ -185,3 +185,53 @@ def test_a_variable_is_still_written_in_place_beside_the_threads_of_the_pool(sma
     v.assign_add(np.ones(1000, np.float32))
     assert v.array.ctypes.data == buffer
     assert v.numpy().sum() == 1000.0
+
+
+@pytest.fixture
+def always_worth(small_blocks, monkeypatch):
+    monkeypatch.setattr(threads, "_WORTH", 0.0)
+
+
+@pytest.mark.parametrize("size", [0, 1, 6, 7, 8, 20, 21, 22, 1000])
+def test_blocks_of_every_length(always_worth, size):
+    x, y = np.linspace(0.0, 3.0, size), np.linspace(1.0, 2.0, size)
+    np.testing.assert_array_equal(threads.in_blocks(np.hypot, x, y, size=7), np.hypot(x, y))
+
+
+def test_blocks_of_arrays_that_are_not_contiguous(always_worth):
+    x = np.linspace(0.0, 3.0, 60, dtype=np.float32).reshape(6, 10).T
+    found = threads.in_blocks(np.sqrt, x, size=7)
+    np.testing.assert_array_equal(found, np.sqrt(x))
+    assert found.dtype == np.float32
+
+
+def test_threads_take_blocks_in_turns(always_worth):
+    """All of them, each once; within one nothing is shared again."""
+    seen, met, both = [], set(), threading.Barrier(2, timeout=20)
+
+    def function(x):
+        if seen and threading.get_ident() not in met:
+            met.add(threading.get_ident())
+            both.wait()  # for the other thread
+        seen.append((threading.get_ident(), float(x[0]), threads.threads()))
+        return x
+
+    threads.set_threads(2)
+    threads.in_blocks(function, np.arange(70.0), size=7)
+    idents, firsts, counts = zip(*seen, strict=True)
+    assert sorted(firsts) == [7.0 * i for i in range(10)]
+    assert len(set(idents)) == 2
+    assert set(counts[1:]) == {1}
+    assert threads.threads() == 2
+
+
+def test_an_error_in_a_block_reaches_the_caller_and_sharing_goes_on(always_worth):
+    def function(x):
+        if x[0] > 50:
+            raise ValueError("in a block")
+        return x
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="in a block"):
+            threads.in_blocks(function, np.arange(70.0), size=7)
+    assert threads.threads() == 3

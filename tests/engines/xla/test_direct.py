@@ -17,7 +17,10 @@ DTYPES = [
     np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.complex64,
     np.int32, np.uint8, np.bool_,
 ]  # fmt: skip
-SHAPES = [((2, 3), (2, 3)), ((2, 3), ()), ((), (3,)), ((), ()), ((2, 1), (3,)), ((0, 3), (0, 3))]
+SHAPES = [
+    ((2, 3), (2, 3)), ((2, 3), ()), ((), (3,)), ((), ()), ((2, 1), (3,)), ((0, 3), (0, 3)),
+    ((3,), (2, 2, 3)), ((0, 3), (3,)), ((2, 3), (1,)), ((0, 1), (2,)),
+]  # fmt: skip
 
 
 def values(shape, dtype, start):
@@ -33,7 +36,7 @@ def outcome(function, arrays):
     """What a function makes of tracers, or the class of its error."""
     try:
         return function(*arrays)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         return type(error)
 
 
@@ -81,10 +84,53 @@ def test_functions_of_two_arrays(name):
     cases = [
         (values(first, dtype, 0), values(second, dtype, 3))
         for dtype in DTYPES
-        for first, second in SHAPES
+        for first, second in (*SHAPES, ((2, 3), (2,)))
     ]
     mixed = [(values((2, 3), dtype, 0), values((2, 3), np.float32, 1)) for dtype in DTYPES]
     agree(name, [*cases, *mixed])
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "divide", "maximum", "equal", "less"])
+def test_numbers_of_python_beside_a_tracer(name):
+    """They make what they make in `jax.numpy`, of its dtype too."""
+    numbers = (0, 1, -3, 100, 1000, 300, 0.1, -0.0, 1e30, np.nan, np.inf, True)
+    functions = [getattr(module, name) for module in (namespace(), jax.numpy)]
+
+    def both(x):
+        pairs = [pair for number in numbers for pair in ((x, number), (number, x))]
+        found = [[outcome(function, pair) for function in functions] for pair in pairs]
+        assert all(len({isinstance(one, type) for one in made}) == 1 for made in found)
+        return [made for made in found if not isinstance(made[0], type)]
+
+    for dtype in DTYPES:
+        with settings.wide(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = jax.jit(both)(values((2, 3), dtype, 0))
+        for mine, general in found:
+            assert mine.dtype == general.dtype
+            np.testing.assert_array_equal(comparable(mine), comparable(general))
+
+
+def test_numbers_of_numpy_become_part_of_the_program():
+    closed = jax.make_jaxpr(lambda x: bind(operator.mul)(x, np.float32(3)))(np.ones(2, np.float32))
+    assert not closed.consts
+    assert [equation.primitive.name for equation in closed.eqns] == ["mul"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums(dtype):
+    xp = namespace()
+    for shape in ((2, 3, 4), (0, 3), (3,), ()):
+        x = values(shape, dtype, 0)
+        axes = [None, *itertools.combinations(range(len(shape)), 1), tuple(range(len(shape)))]
+        for axis, keepdims in itertools.product(axes, (False, True)):
+            options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
+            with settings.wide():
+                mine = jax.jit(lambda x, options=options: xp.add.reduce(x, **options))(x)
+                general = jax.jit(lambda x, options=options: jax.numpy.sum(x, **options))(x)
+            assert mine.dtype == general.dtype == dtype
+            assert mine.shape == general.shape
+            np.testing.assert_array_equal(comparable(mine), comparable(general))
 
 
 def test_where():
@@ -132,7 +178,11 @@ def test_plain_calls_are_one_operation_each():
         lambda x: xp.where(x > 0, x, x),
         lambda x: xp.swapaxes(x, 0, 1),
     ]
-    assert len(calls) == len(_ONE) + len(_TWO) + len(_OTHERS)
+    assert len(calls) == len(_ONE) + len(_TWO) + len(_OTHERS.keys() - _TWO.keys())
+    calls += [
+        lambda x: xp.add(x, x[0]), lambda x: xp.equal(x, 0), lambda x: xp.multiply(2.0, x),
+        lambda x: xp.add.reduce(x, axis=(0,), dtype=x.dtype, keepdims=True),
+    ]  # fmt: skip
     for call in calls:
         names = [equation.primitive.name for equation in jax.make_jaxpr(call)(x).eqns]
         assert not {"jit", "pjit"} & set(names), names

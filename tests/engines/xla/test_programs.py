@@ -28,9 +28,8 @@ def _conv(x):
 
 
 def _options(function):
-    return (
-        xla_programs.compiler_options(_jaxpr_of(function, np.ones((1, 8, 8, 4), np.float32))) or {}
-    )
+    jaxpr = _jaxpr_of(function, np.ones((1, 8, 8, 4), np.float32))
+    return xla_programs.compiler_options(jaxpr, xla_programs.contents(jaxpr)[0]) or {}
 
 
 @pytest.fixture
@@ -62,6 +61,92 @@ def test_long_vectors_where_the_processor_has_them(monkeypatch, an_old_processor
     assert _options(lambda x: x + 1) == {}
 
 
+def _kept(x):
+    return (load().lax.optimization_barrier(x * 2) - 1).astype(x.dtype)
+
+
+def _in_scan(x):
+    return load().lax.scan(lambda c, e: (_kept(e), _kept(c)), x[0], x)[1]
+
+
+def _in_while(x):
+    def step(state):
+        count, value = state
+        return count + 1, _kept(value)
+
+    return load().lax.while_loop(lambda state: state[0] < 3, step, (0, x))[1]
+
+
+def _in_branch(x):
+    return load().lax.cond(x.ravel()[:1].sum() > 0, _kept, lambda x: x, x)
+
+
+def _in_branch_of_scan(x):
+    return load().lax.scan(lambda c, e: (c, _in_branch(e)), 0, x)[1]
+
+
+def _in_function(x):
+    return load().jit(_kept)(x) + load().vmap(_kept)(x)
+
+
+def _in_checkpoint(x):
+    """JAX writes the barrier itself."""
+    jax = load()
+    again = jax.checkpoint(lambda c, e: (c * e).sum())
+    slopes = jax.grad(lambda y: jax.lax.scan(lambda c, e: (c, again(c, e)), y[0], y)[1].sum())
+    return _kept(x), slopes(x) if x.dtype.kind == "f" else x
+
+
+def _in_loaded_program(x):
+    """Nobody sees what is in it."""
+    jax = load()
+    exported = jax.export.export(jax.jit(_in_scan))(jax.ShapeDtypeStruct(x.shape, x.dtype))
+    return _kept(x) + exported.call(x)
+
+
+def _of_several(x):
+    y, z = load().lax.optimization_barrier((x, x.sum(0)))
+    return y + z
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "bfloat16", "int32", "bool"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        _kept,
+        _in_scan,
+        _in_while,
+        _in_branch,
+        _in_branch_of_scan,
+        _in_function,
+        _of_several,
+        _in_checkpoint,
+        _in_loaded_program,
+    ],
+)
+def test_programs_with_barriers_compile_wherever_the_barriers_stand(function, dtype):
+    """XLA has no code for a barrier in a loop that it writes as one function, as it does if all of
+    the loop is small.
+    """
+    jax = load()
+    of_its_own = function in (_kept, _in_branch, _in_function, _of_several)
+    in_large_loops = function in (_in_scan, _in_while, _in_branch_of_scan)
+    with jax.enable_x64(True):
+        for shape in [(3, 1), (3, 4), (3, 64), (3, 256), (3, 2**11), (3, 2**13), (3, 0), (1, 5)]:
+            x = (np.arange(np.prod(shape)).reshape(shape) % 5 - 2).astype(dtype)  # exact in all
+            jaxpr = _jaxpr_of(function, x)
+            options = xla_programs.compiler_options(jaxpr, xla_programs.contents(jaxpr)[0])
+            found = jax.jit(function, compiler_options=options).lower(x).compile()(x)
+            for one, other in zip(
+                jax.tree.leaves(found), jax.tree.leaves(jax.jit(function)(x)), strict=True
+            ):
+                np.testing.assert_array_equal(one, other)
+            stays = of_its_own or (in_large_loops and x[0].nbytes >= 2**14)
+            if jax.default_backend() == "cpu" and stays:
+                assert dict([xla_programs._BARRIERS_STAY]).items() <= options.items()
+
+
 def test_an_option_that_xla_does_not_know_is_left_out():
     assert not xla_programs._is_known("xla_cpu_no_such_option", "1")
     # The versions that these options were tried with.
@@ -78,7 +163,8 @@ def test_xla_flags_of_the_user_win():
         "x, w = np.ones((1, 8, 8, 4), 'f4'), np.ones((3, 3, 4, 4), 'f4')\n"
         "conv = lambda x: jax.lax.conv_general_dilated(x, w, (1, 1), 'SAME', "
         "dimension_numbers=('NHWC', 'HWIO', 'NHWC'))\n"
-        "print(xla_programs.compiler_options(jax.make_jaxpr(conv)(x).jaxpr))\n"
+        "jaxpr = jax.make_jaxpr(conv)(x).jaxpr\n"
+        "print(xla_programs.compiler_options(jaxpr, xla_programs.contents(jaxpr)[0]))\n"
     )
     given = ["--xla_cpu_prefer_vector_width=256"]
     # XLA ends a process whose flags it does not know.
@@ -109,6 +195,18 @@ def test_a_program_with_options_becomes_part_of_one_that_jax_traces(monkeypatch)
 
     program = jax.jit(added)
     assert program(np.float32(1)).tolist() == [3.0, 5.0]
+
+
+def test_contents_are_those_of_all_parts():
+    jax = load()
+
+    def body(carry, x):
+        return carry + x.astype(np.float32), jax.numpy.sin(x)
+
+    jaxpr = _jaxpr_of(lambda xs: jax.lax.scan(body, np.float32(0), xs), np.ones(3, np.float16))
+    names, kinds = xla_programs.contents(jaxpr)
+    assert {"scan", "sin", "add", "convert_element_type"} <= names
+    assert kinds == {np.dtype(np.float16), np.dtype(np.float32)}
 
 
 def test_a_program_that_is_not_prepared_does_nothing():

@@ -1,14 +1,17 @@
 """JAX's settings and traces around a use of JAX: they end with it, whatever arrives."""
 
 import gc
+from contextlib import suppress
 
+import numpy as np
 import pytest
 
 import gradtape as tf
+from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.collector import Uncollected
 from gradtape.engines.xla.loading import load
-from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
+from tests.moments import RAISES_WHERE_SIGNALS_DO, anywhere_at, at_moment
 
 jax = load()
 
@@ -34,6 +37,35 @@ def test_the_switch_for_wide_numbers_ends_at_whatever_moment_an_exception_arrive
             at_moment(number, interrupted, used)
         gone = (switch(), gc.isenabled(), len(Uncollected.entered))
         assert gone == ("float32", True, 0), number
+
+
+@RAISES_WHERE_SIGNALS_DO
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"  # in the callback of a weak reference
+)
+@pytest.mark.parametrize("use", ["folding", "placeholder"])
+def test_jax_does_not_go_on_folding_constants_wherever_in_it_an_exception_arrives(use):
+    """Else what is traced later keeps the values of Variables."""
+    config = vars(jax._src.config)
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    def used():
+        if use == "placeholder":
+            xla_engine.placeholder((2,), np.float32)
+        else:
+            with xla_settings.folding():
+                assert config["eager_constant_folding"].value
+
+    used()
+    count = anywhere_at(0, interrupted, used)
+    assert count > 10
+    for number in range(1, count + 1):
+        with suppress(KeyboardInterrupt):
+            anywhere_at(number, interrupted, used)
+        now = (config["eager_constant_folding"].value, switch(), gc.isenabled())
+        assert now == (False, "float32", True), number
 
 
 def test_a_switch_of_the_users_own_is_left_alone():
@@ -79,3 +111,24 @@ def test_a_trace_that_jax_did_not_leave_is_left(ends):
             xla_settings.call_compiled(interrupted)
     assert traces.trace is before
     assert float(jax.numpy.ones(3).sum()) == 3.0
+
+
+def test_a_call_in_a_block_of_wide_leaves_the_block_as_it_was():
+    traces = xla_settings._traces()
+
+    def interrupted():
+        traces.set_trace(None)
+        xla_settings._setting("enable_x64").set_local(False)
+        raise KeyboardInterrupt
+
+    assert xla_settings.call_wide(switch) == "float64"
+    assert switch() == "float32"
+    with xla_settings.wide():
+        before = traces.trace
+        with pytest.raises(KeyboardInterrupt):
+            xla_settings.call_wide(interrupted)
+        assert traces.trace is before
+        assert switch() == "float64"
+        with jax.enable_x64(False):
+            assert xla_settings.call_wide(switch) == "float64"
+    assert switch() == "float32"

@@ -60,7 +60,7 @@ def assert_same(actual, expected):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_eager_code(name):
     f, inputs, differentiable = CASES[name]

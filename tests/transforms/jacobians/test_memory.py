@@ -11,7 +11,7 @@ import pytest
 import gradtape as tf
 from gradtape.core.thread import here
 from gradtape.transforms.jacobians import memory
-from gradtape.transforms.jacobians.memory import Meter, free_bytes, in_chunks
+from gradtape.transforms.jacobians.memory import Meter, in_chunks
 from gradtape.transforms.jacobians.pulls import Stack
 
 MB = 2**20
@@ -177,22 +177,6 @@ def test_a_meter_leaves_the_thread_as_it_was():
     with pytest.raises(KeyError), Meter():
         raise KeyError
     assert here.state.run == run
-
-
-# free_bytes
-
-
-def test_what_is_free_is_a_plain_number():
-    assert 0 < free_bytes() < 2**50
-
-
-def test_a_container_may_have_less(tmp_path):
-    assert memory._free_in_container(str(tmp_path)) == 2**62
-    (tmp_path / "memory.current").write_text("300\n")
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory._free_in_container(str(tmp_path)) == 2**62
-    (tmp_path / "memory.max").write_text("1000\n")
-    assert memory._free_in_container(str(tmp_path)) == 700
 
 
 # Stack

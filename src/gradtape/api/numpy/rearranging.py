@@ -13,7 +13,7 @@ import numpy as np
 from gradtape.api.numpy.operands import axes_of, axis_of, converted, plain, tensor_of, values_of
 from gradtape.api.numpy.shaping import flat, moveaxis, stretched
 from gradtape.api.tensorflow.arguments import AxisLike, ShapeLike, TensorLike, as_int, integers
-from gradtape.api.tensorflow.shaping import repeated
+from gradtape.api.tensorflow.joining import repeated
 from gradtape.convert import numpy_array
 from gradtape.core.tensor import Tensor
 from gradtape.ops import shaping

@@ -100,6 +100,16 @@ def has_axes(value: Any) -> bool:
     return isinstance(value, (list, tuple)) or np.ndim(getattr(value, "array", value)) > 0
 
 
+def single(axis: Any, argument: str) -> int:
+    """An axis, which may also stand alone in a list."""
+    if type(axis) is int:
+        return axis
+    found = integers(axis, argument)
+    if len(found) != 1:
+        raise invalid_argument(f"{argument} must be one integer, got {list(found)}.")
+    return found[0]
+
+
 def one_axis(axis: Any, rank: int, argument: str = "axis") -> int:
     """An axis as a number from 0 to rank - 1."""
     index = as_int(axis, argument)

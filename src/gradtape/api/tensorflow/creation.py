@@ -483,6 +483,7 @@ def cast(x: TensorLike | SparseTensor, dtype: DTypeLike, name: str | None = None
 
 
 @published("shape")
+@takes_composites
 def shape(input: TensorLike, out_type: DTypeLike = None, name: str | None = None) -> Tensor:
     """The shape of `input` as a tensor of integers.
 
@@ -490,12 +491,10 @@ def shape(input: TensorLike, out_type: DTypeLike = None, name: str | None = None
     >>> tf.shape([[1, 2, 3]]).numpy()
     array([1, 3], dtype=int32)
     """
-    return Tensor(
-        np.array(
-            TENSORFLOW.tensor(input, "shape: input").array.shape,
-            dtype=_index_dtype(out_type, "shape"),
-        )
-    )
+    wanted = _index_dtype(out_type, "shape")
+    if isinstance(input, SparseTensor):
+        return broadcasting.cast(input.dense_shape, dtype=wanted)
+    return Tensor(np.array(TENSORFLOW.tensor(input, "shape: input").array.shape, dtype=wanted))
 
 
 @published("size")
@@ -507,9 +506,12 @@ def size(input: TensorLike, out_type: DTypeLike = None, name: str | None = None)
     >>> tf.size([[1, 2, 3]]).numpy()
     np.int32(3)
     """
-    return Tensor(
-        _index_dtype(out_type, "size").type(TENSORFLOW.tensor(input, "size: input").array.size)
-    )
+    wanted = _index_dtype(out_type, "size")
+    if isinstance(input, SparseTensor):
+        sizes = broadcasting.cast(input.dense_shape, dtype=wanted)
+        axes = builtins.range(len(input.shape))
+        return as_tensor(math.prod((sizes[axis] for axis in axes), start=Tensor(wanted.type(1))))
+    return Tensor(wanted.type(TENSORFLOW.tensor(input, "size: input").array.size))
 
 
 @published("rank")
@@ -521,6 +523,8 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.rank([[1, 2, 3]]).numpy()
     np.int32(2)
     """
+    if isinstance(input, SparseTensor):
+        return Tensor(np.int32(len(input.shape)))
     return Tensor(np.int32(TENSORFLOW.tensor(input, "rank: input").array.ndim))
 
 

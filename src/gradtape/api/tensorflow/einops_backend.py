@@ -11,6 +11,7 @@ from typing import Any
 from einops._backends import AbstractBackend
 
 from gradtape.api.tensorflow.creation import range as range_of
+from gradtape.api.tensorflow.joining import concat, stack, tile
 from gradtape.api.tensorflow.linalg.products import einsum
 from gradtape.api.tensorflow.reductions import (
     reduce_all,
@@ -21,7 +22,7 @@ from gradtape.api.tensorflow.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from gradtape.api.tensorflow.shaping import concat, expand_dims, reshape, stack, tile, transpose
+from gradtape.api.tensorflow.shaping import expand_dims, reshape, transpose
 from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable

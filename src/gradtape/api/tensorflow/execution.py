@@ -14,6 +14,7 @@ from gradtape.core.messages import first_times, log_warning
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.published import published
 
+_HOST = "/physical_device:CPU:0"
 _POLICIES = ("explicit", "warn", "silent", "silent_for_int32")
 _OPTIONS = frozenset((
     "arithmetic_optimization", "auto_mixed_precision", "auto_mixed_precision_cpu",
@@ -85,10 +86,12 @@ def get_logical_device_configuration(
 def set_logical_device_configuration(
     device: PhysicalDevice, logical_devices: Sequence[LogicalDeviceConfiguration] | None
 ) -> None:
-    """Sets which part of a device's memory is used. One device cannot become several here.
+    """Makes several devices of the CPU, to try programs for many, or sets which part of a GPU's
+    memory is used.
 
-    JAX decides how much of a GPU's memory it takes when it starts, so that the limit takes effect
-    only in an environment with XLA_PYTHON_CLIENT_MEM_FRACTION.
+    The CPU can become several devices until XLA has made the first array or program. JAX decides
+    how much of a GPU's memory it takes when it starts, so that the limit takes effect only in an
+    environment with XLA_PYTHON_CLIENT_MEM_FRACTION.
 
     >>> import gradtape as tf
     >>> cpu = tf.config.list_physical_devices("CPU")[0]
@@ -108,15 +111,21 @@ def set_logical_device_configuration(
             raise TypeError(
                 f"{caller}: logical_devices must be LogicalDeviceConfigurations, got {part!r}."
             )
-    if len(parts) != 1:
+    if not parts or (len(parts) > 1 and device.name != _HOST):
         raise ValueError(
-            f"{caller}: {device.name} cannot become {len(parts)} devices: for several CPUs, set "
-            "XLA_FLAGS=--xla_force_host_platform_device_count=N in the environment before the "
-            "program starts."
+            f"{caller}: {device.name} cannot become {len(parts)} devices: only the CPU can become "
+            "several."
         )
     limit = parts[0].memory_limit
     if limit is not None and device.device_type == "CPU":
         raise ValueError(f"{caller}: the memory of a CPU cannot be limited, got {limit}.")
+    if len(parts) > 1 and not xla_devices.divide_host(len(parts)):
+        raise RuntimeError(
+            f"{caller}: the CPU cannot become {len(parts)} devices any more, since XLA has begun "
+            "to use it: call this before the first tf.function, or set "
+            f"XLA_FLAGS=--xla_force_host_platform_device_count={len(parts)} in the environment "
+            "before the program starts."
+        )
     if limit is not None and first_times("memory limit", limit=1) is not None:
         log_warning(
             "set_logical_device_configuration: JAX has already chosen how much memory of %s it "

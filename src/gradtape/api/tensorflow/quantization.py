@@ -54,7 +54,10 @@ def fake_quant_with_min_max_args(
     function = "fake_quant_with_min_max_args"
     x = _floats(inputs, f"{function}: inputs")
     low, high = _numbers(min, max, x, function)
-    return _fake_quant(x, low, high, num_bits, narrow_range, function)
+    bits, narrow = _bits(num_bits, function), bool(narrow_range)
+    inside = quantization.fake_quant_inside(x, low, high, bits=bits, narrow=narrow)
+    value = quantization.fake_quant(x, low, high, bits=bits, narrow=narrow)
+    return _straight_through(value, selection.keep(x, inside))
 
 
 @published("quantization.fake_quant_with_min_max_args_gradient")

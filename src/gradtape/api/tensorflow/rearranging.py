@@ -12,12 +12,11 @@ import numpy as np
 
 from gradtape.api.tensorflow.accepted import REAL, of_kind, tensors_of_kind
 from gradtape.api.tensorflow.arguments import TensorLike, as_int, as_list, has_axes, integers, known
-from gradtape.api.tensorflow.indexing import gather
 from gradtape.convert import TENSORFLOW, as_indices, as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.errors import UnimplementedError, invalid_argument
-from gradtape.ops import counting, segments
-from gradtape.ops.indexing import flat_index, set_rows, take
+from gradtape.ops import segments
+from gradtape.ops.indexing import flat_index, reverse_rows, set_rows, take
 from gradtape.ops.shaping import concat, getitem, pad, reshape, split, transpose
 from gradtape.published import published
 
@@ -171,8 +170,9 @@ def reverse_sequence(
             f"{lengths.shape}."
         )
     order = (batch, along, *(i for i in range(rank) if i not in (batch, along)))
-    indices = counting.reversing_indices(lengths, size=x.array.shape[along])
-    found = gather(transpose(x, perm=order), indices, axis=1, batch_dims=1)
+    if order == tuple(range(rank)):
+        return reverse_rows(x, lengths)
+    found = reverse_rows(transpose(x, perm=order), lengths)
     return transpose(found, perm=tuple(order.index(i) for i in range(rank)))
 
 

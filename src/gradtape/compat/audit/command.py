@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,11 +55,19 @@ def audit(arguments: Sequence[str]) -> int:
 def audited(paths: Sequence[str]) -> report.Findings:
     """What the files of some paths use."""
     count, lost, found, unread = 0, 0, list[Use](), list[Unread]()
-    for file in files(paths):
-        count += 1
-        pieces = list(codes(file))
-        wrong = [piece for piece in pieces if isinstance(piece, Unread)]
-        unread += wrong
-        lost += bool(pieces) and len(wrong) == len(pieces)
-        found += uses([piece for piece in pieces if not isinstance(piece, Unread)])
-    return report.collected(count, found, unread, lost)
+    # Syntax trees are many objects without cycles: looking for garbage among them would take a
+    # third of the time of parsing, and find nothing.
+    searching = gc.isenabled()
+    try:
+        gc.disable()
+        for file in files(paths):
+            count += 1
+            pieces = list(codes(file))
+            wrong = [piece for piece in pieces if isinstance(piece, Unread)]
+            unread += wrong
+            lost += bool(pieces) and len(wrong) == len(pieces)
+            found += uses([piece for piece in pieces if not isinstance(piece, Unread)])
+        return report.collected(count, found, unread, lost)
+    finally:
+        if searching:
+            gc.enable()

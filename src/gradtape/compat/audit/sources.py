@@ -18,7 +18,9 @@ _SKIPPED = frozenset((
     "site-packages", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".eggs",
 ))  # fmt: skip
 _ENDINGS = (".py", ".ipynb")
-_COMMAND = re.compile(r"\s*[%!]|\s*\w+\s*=\s*[!%]|[^#\"']*\?\s*$")
+_COMMAND = re.compile(r"\s*(%%?[a-zA-Z]|!(?!=)|\?)|\s*[\w, ]+=\s*(!|%[a-zA-Z])|[^#\"']*\?\s*$")
+
+_MODULE = "tensorflow"
 
 
 class Code(NamedTuple):
@@ -57,7 +59,7 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def codes(file: str) -> Iterator[Code | Unread]:
-    """The code of one file."""
+    """The code of one file. Nothing is parsed where no import of TensorFlow can be."""
     if Path(file).exists() and not Path(file).is_file():
         yield Unread(file, "it is a pipe, a socket or a device")
         return
@@ -71,7 +73,9 @@ def codes(file: str) -> Iterator[Code | Unread]:
         return
     try:
         encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)
-        yield _parsed(file, data.decode(encoding))
+        source = data.decode(encoding)
+        if _MODULE in source:
+            yield _parsed(file, source)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         yield Unread(file, f"its encoding is not that of Python code: {error}")
 
@@ -82,20 +86,25 @@ def _cells(file: str, data: bytes) -> Iterator[Code | Unread]:
         if not isinstance(notebook, dict) or not {"cells", "worksheets"} & notebook.keys():
             raise ValueError("it has no cells")
         cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
-        sources = [
-            (number, cell.get("source", cell.get("input", "")))
+        texts = [
+            (number, "".join(cell.get("source", cell.get("input", ""))))  # a text, or its lines
             for number, cell in enumerate(cells, 1)
             if cell.get("cell_type") == "code"
         ]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         yield Unread(file, f"it is not a notebook: {error}")
         return
-    for number, source in sources:
-        text = source if isinstance(source, str) else "".join(source)
+    if not any(_MODULE in text for _, text in texts):
+        return
+    for number, text in texts:
         if text.lstrip().startswith("%%") and not text.lstrip().startswith(("%%time", "%%capture")):
             continue  # another language
-        lines = [_without_command(line) for line in text.splitlines()]
-        yield _parsed(f"{file}, cell {number}", "\n".join(lines))
+        place = f"{file}, cell {number}"
+        found = _parsed(place, text)
+        if isinstance(found, Unread):
+            lines = [_without_command(line) for line in text.splitlines()]
+            found = _parsed(place, "\n".join(lines))
+        yield found
 
 
 def _without_command(line: str) -> str:

@@ -167,10 +167,13 @@ def lists(module: str) -> Callable[[], list[str]]:
 
 def _leads_somewhere(full: str) -> bool:
     """Whether gradtape has what an alias stands for; other names are always there."""
+    today = tables().aliases.get(full)
+    if today is None:
+        return True
     try:
-        here(tables().aliases.get(full, ""))
+        here(today)
     except AttributeError:
-        return full not in tables().aliases
+        return False
     return True
 
 

@@ -32,6 +32,7 @@ from gradtape.engines.engine import XLA, engine_of
 from gradtape.engines.numpy.threads import other_threads
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
+from gradtape.engines.xla import meshes as xla_meshes
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.collector import COLLECTS_ANYWHERE, call_uncollected
 
@@ -63,6 +64,10 @@ class PlacedVariable(Variable):
     place: Any
     _buffer: Any
     _seen = False
+
+    @property
+    def outline(self) -> Any:
+        return self._buffer
 
     @property
     def array(self) -> Any:
@@ -222,6 +227,10 @@ class Writes:
         else:
             deque(work, 0)
         return outputs
+
+    def written_first(self) -> list[Any]:
+        """The value of the first Variable, if it is held."""
+        return [value for known in self._known[:1] if (value := known.get("held")) is not None]
 
     def store(self, values: Sequence[Any]) -> None:
         """Gives each Variable its value, a JAX array that nothing else holds."""
@@ -387,6 +396,8 @@ def _is_view(array: Any, value: Any) -> bool:
 
 def _is_copy(value: Any, array: np.ndarray[Any, Any]) -> bool:
     """Whether the JAX array made of a NumPy array is on this machine's CPU too, in other memory."""
+    if xla_meshes.is_spread(value):
+        return True
     return value.device.platform == "cpu" and not xla_engine.shares_memory(value, array)
 
 
@@ -402,9 +413,13 @@ def held(variable: Variable) -> Any:
 def _brought(variable: Variable, known: dict[str, Any]) -> Any:
     with writing.lock:
         while True:
-            array = variable.array
+            array, layout = variable.array, variable.divided_as
             with xla_settings.at_once():
-                value = xla_engine.device_put(array)
+                value = (
+                    xla_engine.device_put(array)
+                    if layout is None
+                    else xla_meshes.spread(array, layout.sharding)
+                )
             one_is_enough = (
                 array.nbytes >= _LARGE and not other_threads() and _is_copy(value, array)
             )

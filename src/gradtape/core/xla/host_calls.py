@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.blocks import block
-from gradtape.core.batching import BatchedTensor
+from gradtape.core.batching import in_all_examples
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import here
 from gradtape.core.writing import being_called_back
@@ -75,7 +75,7 @@ def call_in_order_unless(
         """
         with xla_settings.wide():
             number, holds, *given = [
-                xla_engine.to_xla(_in_all_examples(tensor)) for tensor in tensors
+                xla_engine.to_xla(in_all_examples(tensor)) for tensor in tensors
             ]
             lax = xla_engine.namespace().lax
             fails = lambda *values: call_host(call, [_NUMBER], values)[0]
@@ -86,13 +86,6 @@ def call_in_order_unless(
     )
     (after,) = trace.listed(checked, given, checked(given))
     trace.write(_order, after)
-
-
-def _in_all_examples(tensor: Tensor) -> Any:
-    """The array of a tensor; for one example of a batch, that of the whole batch."""
-    while isinstance(tensor, BatchedTensor):
-        tensor = tensor.inner
-    return tensor.array
 
 
 def _given_on(function: Callable[..., Sequence[Any]]) -> Callable[..., list[Any]]:

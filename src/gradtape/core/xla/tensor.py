@@ -19,16 +19,19 @@ from typing import Any
 
 import numpy as np
 
+from gradtape import dtypes
 from gradtape.core.departures import leaving
 from gradtape.core.location import caller, locate, own_files
 from gradtape.core.node import Node
 from gradtape.core.tensor import Tensor, full_name
 from gradtape.core.thread import here
 from gradtape.core.xla.beyond import BeyondXlaError
+from gradtape.dtypes import DType
 from gradtape.engines.xla import devices as xla_devices
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
 from gradtape.errors import OperatorNotAllowedInGraphError
+from gradtape.shapes import TensorShape
 
 
 class XlaTensor(Tensor):
@@ -173,6 +176,22 @@ class HeldTensor(Tensor):
         # an attribute of any Tensor takes two to three times as long.
         self.__class__ = Tensor  # type: ignore[assignment]
         return array
+
+    @property
+    def outline(self) -> Any:
+        return self.held
+
+    @property
+    def dtype(self) -> DType:
+        return dtypes.from_numpy(self.held.dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        return TensorShape(self.held.shape)
+
+    @property
+    def ndim(self) -> int:
+        return int(self.held.ndim)
 
     @property
     def device(self) -> str:

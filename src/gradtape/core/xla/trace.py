@@ -174,7 +174,8 @@ class Trace:
         # By the identity of a constant: itself, so that no other has its identity, and what stands
         # for it.
         self._traced_constants: dict[int, tuple[Tensor, Tensor]] = {}
-        self._tracer: Any = None  # JAX's own object for this tracing, which every tracer knows
+        # JAX's own object for this tracing, which every tracer knows; here one that none knows.
+        self._tracer: Any = self
         # The identities of the arrays that stand for what was taken in.
         self._placeholders: set[int] = set()
         self._seen: dict[int, Any] = {}  # the arrays that calls were given and gave, by identity
@@ -245,7 +246,8 @@ class Trace:
         key = key_of(outside)
         taken = self.taken.get(key)
         if taken is None:
-            stand_in = XlaTensor(self.placeholder(outside.array.shape, outside.array.dtype))
+            outline = outside.outline
+            stand_in = XlaTensor(self.placeholder(outline.shape, outline.dtype))
             if self._on_taking is not None:
                 self._on_taking(stand_in)
             self._is_input(stand_in.array, self._arguments + len(self.taken))
@@ -262,7 +264,16 @@ class Trace:
 
     def taken_in(self, args: Sequence[Any]) -> list[Any]:
         """An op's arguments, with stand-ins for the Tensors from outside."""
-        return [arg if (found := self.stand_in(arg)) is None else found for arg in args]
+        own = self._tracer
+        return [
+            arg
+            # Nearly all of them; what follows comes to the same.
+            if type(arg) is XlaTensor and getattr(arg.array, "_trace", None) is own
+            else arg
+            if (found := self.stand_in(arg)) is None
+            else found
+            for arg in args
+        ]
 
     def stand_in(self, value: Any) -> Tensor | None:
         """What stands for a value in this program; None for what is its own, and for a constant
@@ -362,15 +373,49 @@ class Trace:
         """Gives a Variable another value, an array, from here on; its connections stay."""
         taken = self.entry(variable)
         if isinstance(taken.tensor, BatchedTensor):
-            raise ValueError(
-                f"'{variable.name}' cannot be assigned inside vmap, where every example would "
-                "assign its own value: return the value, and assign it outside."
-            )
+            raise _not_inside_vmap(variable)
         before = taken.tensor
         (after,) = self.taken_in([XlaTensor(self.own(value))])
         (array,) = self.listed(_assigned, [before, after], [after.array], [0b01])
         taken.tensor = XlaTensor(array, before.node)
         taken.written = True
+
+    def write_at(
+        self,
+        variable: Variable,
+        key: Any,
+        values: Any,
+        ufunc: np.ufunc | None,
+        on_host: Callable[..., Any],
+    ) -> None:
+        """Sets some entries of a Variable, or combines them with `values` by `ufunc`, from here on;
+        `on_host` does so with a copy of a NumPy array.
+        """
+        is_tuple = type(key) is tuple
+        parts = list(key) if is_tuple else [key]
+        places = [i for i, part in enumerate(parts) if hasattr(part, "ndim")]
+        arrays = [tensor_of(parts[i]) for i in places]
+        for place in places:  # a program that is kept keeps none
+            parts[place] = None
+
+        def run(tensors: Sequence[Tensor]) -> list[Any]:
+            if any(isinstance(tensor, BatchedTensor) for tensor in tensors):
+                raise _not_inside_vmap(variable)
+            array, given, *found = [tensor.array for tensor in tensors]
+            filled = list(parts)
+            for place, part in zip(places, found, strict=True):
+                filled[place] = part
+            where = tuple(filled) if is_tuple else filled[0]
+            trace = here.state.trace
+            if trace is None and not any(map(xla_engine.is_xla, (array, given, *found))):
+                return [on_host(array, where, given, ufunc)]
+            with xla_settings.wide():
+                array = xla_engine.to_xla(array)
+            after = [xla_engine.written_at(array, where, given, ufunc)]
+            return after if trace is None else trace.listed(run, tensors, after, [0])
+
+        (after,) = run(self.taken_in([self.value(variable), tensor_of(values), *arrays]))
+        self.write(variable, after)
 
     def own(self, value: Any) -> Any:
         """A value as a distinct array of this program, which the list of calls can identify even if
@@ -400,16 +445,20 @@ class Trace:
         calls = self.calls
         if calls is None or not any(map(xla_engine.is_traced, results)):
             return list(results)
+        seen, begins = self._seen, self._paths
+        known = []
         for tensor in given:
-            self._seen[id(tensor.array)] = tensor.array
+            array = tensor.array
+            seen[id(array)] = array
+            begin = begins.get(id(array))
+            known.append(self._begins(tensor) if begin is None else begin)
         found = []
-        known = [self._begins(tensor) for tensor in given]
         for i, result in enumerate(results):
-            array = xla_engine.another(result) if id(result) in self._seen else result
-            self._seen[id(array)] = array
+            array = xla_engine.another(result) if id(result) in seen else result
+            seen[id(array)] = array
             found.append(array)
-            has_gradient = array.dtype in dtypes.TRAINABLE
-            self._paths[id(array)] = (
+            has_gradient = array.dtype in dtypes.TRAINABLE and xla_engine.is_traced(array)
+            begins[id(array)] = (
                 inputs_of_path(-1 if paths is None else paths[i], known) if has_gradient else 0
             )
         calls.append(TracedCall(run, list(given), found, caller()))
@@ -445,6 +494,13 @@ class Trace:
             yield
         finally:
             state.trace = before
+
+
+def _not_inside_vmap(variable: Variable) -> ValueError:
+    return ValueError(
+        f"'{variable.name}' cannot be assigned inside vmap, where every example would assign its "
+        "own value: return the value, and assign it outside."
+    )
 
 
 def recordings_now() -> frozenset[Recording]:

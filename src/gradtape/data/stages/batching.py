@@ -186,9 +186,8 @@ class Unbatch(Stage):
         found = self.input.cardinality()
         if found <= 0:
             return found
-        sizes = {
-            leaf.shape[0] if leaf.shape.rank else None for leaf in nest.flatten(self.input.spec)
-        }
+        leaves = [leaf for leaf in nest.flatten(self.input.spec) if leaf is not None]
+        sizes = {leaf.shape[0] if leaf.shape.rank else None for leaf in leaves}
         size = sizes.pop() if len(sizes) == 1 else None
         return UNKNOWN if size is None else found * size
 

@@ -15,6 +15,7 @@ from gradtape.data.stage import (
     UNKNOWN,
     RandomStage,
     Run,
+    Seed,
     Stage,
     StageIterator,
     raised_later,
@@ -357,7 +358,7 @@ class RandomChoices(RandomStage):
 
     name = "sample_from_datasets"
 
-    def __init__(self, weights: Any, *, seed: tuple[int, int], changes: bool) -> None:
+    def __init__(self, weights: Any, *, seed: Seed, changes: bool) -> None:
         super().__init__(seed=seed, changes=changes)
         self._bounds = np.cumsum(weights) / np.sum(weights)
 

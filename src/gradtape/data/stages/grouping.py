@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
 from gradtape.data.calling import UsersFunction
 from gradtape.data.peeking import peeked
-from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
+from gradtape.data.stage import UNKNOWN, DatasetsStage, Run, Stage, StageIterator
 from gradtape.data.stages.memory import Listed
 from gradtape.data.stages.nesting import DatasetFunction, Wrap
 from gradtape.data.structure import array_of, leaves_of
@@ -21,7 +21,7 @@ from gradtape.errors import invalid_argument
 Size = Callable[[Any], Any]
 
 
-class GroupByWindow(Stage):
+class GroupByWindow(DatasetsStage):
     """The elements of the datasets that a function makes of a key and the elements that have it,
     as many as `size(key)` says, fewer at the end.
     """
@@ -68,7 +68,7 @@ class GroupByWindow(Stage):
 class _Grouped(StageIterator):
     def __init__(self, stage: GroupByWindow, source: StageIterator, run: Run) -> None:
         super().__init__(source)
-        self._stage, self._run = stage, run
+        self._stage, self._inside = stage, run.inside(stage)
         self._groups: dict[int, list[Any]] = {}
         self._sizes: dict[int, int] = {}
         self._open: StageIterator | None = None
@@ -121,8 +121,9 @@ class _Grouped(StageIterator):
 
     def _reduce(self, key: int) -> None:
         window = self._stage.window(self._groups.pop(key))
-        made = self._stage.reduce(self._at - 1, Tensor(np.int64(key)), window)
-        self._open = made.iterator(self._run)
+        self._open = self._inside.iterator(
+            partial(self._stage.reduce, self._at - 1, Tensor(np.int64(key)), window)
+        )
 
     def close(self) -> None:
         self._groups.clear()

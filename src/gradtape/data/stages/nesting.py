@@ -8,7 +8,16 @@ from typing import Any
 
 from gradtape.data.calling import UsersFunction, called
 from gradtape.data.peeking import peeked
-from gradtape.data.stage import INFINITE, UNKNOWN, Run, Stage, StageIterator, located, raised_later
+from gradtape.data.stage import (
+    INFINITE,
+    UNKNOWN,
+    DatasetsStage,
+    Run,
+    Stage,
+    StageIterator,
+    located,
+    raised_later,
+)
 from gradtape.data.stages.memory import Listed
 from gradtape.data.structure import leaves_of, map_leaves, packer
 from gradtape.data.threads import Prefetched
@@ -40,7 +49,7 @@ class DatasetFunction:
             raise
 
 
-class Interleave(Stage):
+class Interleave(DatasetsStage):
     """The elements of the datasets that a function gives for each element.
 
     `cycle` of them are open at a time, and take turns of `block` elements. With 1 and 1 they come
@@ -73,7 +82,7 @@ class Interleave(Stage):
 class _Interleaved(StageIterator):
     def __init__(self, stage: Interleave, source: StageIterator, run: Run) -> None:
         super().__init__(source)
-        self._stage, self._run = stage, run
+        self._stage, self._inside = stage, run.inside(stage)
         self._open: list[StageIterator | None] = [None] * stage.cycle
         self._slot = self._given = self._at = 0
         self._ended = False
@@ -108,7 +117,7 @@ class _Interleaved(StageIterator):
             self._ended = True
             return None
         self._at += 1
-        found = self._stage.function(self._at - 1, element).iterator(self._run)
+        found = self._inside.iterator(partial(self._stage.function, self._at - 1, element))
         self._open[self._slot] = (
             Prefetched(found, self._stage.block) if self._stage.ahead else found
         )

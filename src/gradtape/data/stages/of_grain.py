@@ -39,7 +39,7 @@ class _OfGrain(Stage):
     def spec(self) -> Any:
         if self.signature is not None:
             return self.signature
-        elements = self.iterator(Run())
+        elements = self.iterator(Run(self))
         try:
             found = [spec_of(element) for element in islice(elements, _PEEKED)]
         finally:

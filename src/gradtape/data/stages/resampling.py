@@ -10,7 +10,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.convert import as_tensor
 from gradtape.data.calling import UsersFunction
-from gradtape.data.stage import UNKNOWN, RandomStage, Run, Stage, StageIterator
+from gradtape.data.stage import UNKNOWN, RandomStage, Run, Seed, Stage, StageIterator
 from gradtape.engines.numpy.engine import Quiet
 from gradtape.errors import invalid_argument
 from gradtape.shapes import TensorSpec
@@ -28,7 +28,7 @@ class Resampled(RandomStage):
         target: Any,
         initial: Any,
         *,
-        seed: tuple[int, int],
+        seed: Seed,
     ) -> None:
         super().__init__(source, seed=seed, changes=True)
         self.classes = classes

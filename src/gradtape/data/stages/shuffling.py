@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradtape.data.rows import Addressed, Columns, RowStream, elements_of
-from gradtape.data.stage import RandomStage, Run, Stage, StageIterator
+from gradtape.data.stage import RandomStage, Run, Seed, Stage, StageIterator
 
 _DRAWN = 1024  # random numbers that are drawn at once
 Draw = Callable[[], np.random.Generator]
@@ -24,9 +24,7 @@ class Shuffle(RandomStage):
 
     name = "shuffle"
 
-    def __init__(
-        self, source: Stage, size: int | None, *, seed: tuple[int, int], changes: bool
-    ) -> None:
+    def __init__(self, source: Stage, size: int | None, *, seed: Seed, changes: bool) -> None:
         super().__init__(source, seed=seed, changes=changes)
         self._size = size
 
@@ -36,7 +34,6 @@ class Shuffle(RandomStage):
         return None if self._size is None or 0 <= found <= self._size else self._size
 
     def iterator(self, run: Run) -> StageIterator:
-        run.begin(self)
         return elements_of(self, run) or _Shuffled(
             self.input.iterator(run), self._buffer(), lambda: run.generator(self)
         )
@@ -46,7 +43,6 @@ class Shuffle(RandomStage):
         size = self._buffer()
         if source is None or (source.size is None and size is None):
             return None
-        run.begin(self)
         return source.stream(
             lambda stored: _ShuffledRows(stored, size, lambda: run.generator(self))
         )

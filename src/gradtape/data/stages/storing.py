@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,9 @@ from gradtape.data.structure import (
 from gradtape.errors import AlreadyExistsError
 from gradtape.ragged.spec import RaggedTensorSpec
 from gradtape.ragged.tensor import RaggedTensor
+
+_TAKEN = errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR
+"""What systems answer if there is a folder or a file of that name."""
 
 
 def path_of(value: Any, argument: str) -> Path:
@@ -123,11 +128,11 @@ def save(stage: Stage, path: Any, *, compressed: bool) -> None:
     """Writes all elements to a folder, in place of what it held."""
     folder = path_of(path, "save: path")
     writing = _Writing(folder, stage, compressed=compressed)
-    elements = stage.iterator(Run())
+    elements = stage.iterator(Run(stage))
     try:
         for element in elements:
             writing.add(element)
-        writing.finish(stage.spec)
+        writing.finish(stage.spec, replaces=True)
     except BaseException:
         writing.discard()
         raise
@@ -135,11 +140,21 @@ def save(stage: Stage, path: Any, *, compressed: bool) -> None:
         elements.close()
 
 
+def _identity(folder: Path) -> Any:
+    """Which folder bears a name now; None if there is none."""
+    try:
+        found = folder.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class _Writing:
     """A folder beside the one that it becomes when everything is written."""
 
     def __init__(self, folder: Path, stage: Stage, *, compressed: bool = False) -> None:
-        self._folder = folder
+        # What a link leads to is written: a link itself can be replaced by no folder.
+        self._folder = folder = folder.resolve()
         self._part = folder.with_name(
             f"{folder.name}.part-{os.getpid()}-{threading.get_ident()}-{id(self)}"
         )
@@ -157,17 +172,40 @@ class _Writing:
             for part in parts_of(leaf)
         ])  # fmt: skip
 
-    def finish(self, spec: Any) -> None:
+    def finish(self, spec: Any, *, replaces: bool) -> None:
+        """Makes it the folder. Of several that write one cache, in threads or processes, the first
+        to finish does: others may be reading that by now.
+        """
         self._writer.finish(spec)
-        if (self._folder / INDEX).exists() or (
-            self._folder.is_dir() and not any(self._folder.iterdir())
-        ):
-            shutil.rmtree(self._folder)
-        elif self._folder.exists():
-            raise AlreadyExistsError(
-                None, None, f"'{self._folder}' exists and is no dataset: choose another path."
-            )
-        self._part.rename(self._folder)
+        while True:
+            with suppress(OSError):  # it is not there, or not empty
+                self._folder.rmdir()
+            try:
+                self._part.rename(self._folder)
+            except OSError as error:
+                if error.errno not in _TAKEN:
+                    raise
+            else:
+                return
+            if not self._folder.exists():
+                continue
+            now = _identity(self._folder)
+            if not (self._folder / INDEX).exists():
+                if now is None or now != _identity(self._folder):
+                    continue  # another was put there meanwhile
+                raise AlreadyExistsError(
+                    None, None, f"'{self._folder}' exists and is no dataset: choose another path."
+                )
+            if not replaces:
+                self.discard()
+                return
+            self._set_aside()
+
+    def _set_aside(self) -> None:
+        old = self._part.with_name(f"{self._part.name}.old")
+        with suppress(FileNotFoundError):  # somebody else has done it
+            self._folder.rename(old)
+            shutil.rmtree(old)
 
     def discard(self) -> None:
         shutil.rmtree(self._part, ignore_errors=True)
@@ -209,7 +247,8 @@ class _Written(StageIterator):
         except StopIteration:
             if self._writing is not None:
                 seen = self._writing.spec  # not the stage's own, which may call functions again
-                self._writing.finish(self._stage.spec if seen is None else seen)
+                spec = self._stage.spec if seen is None else seen
+                self._writing.finish(spec, replaces=False)
                 self._writing = None
             raise
         if self._writing is not None:

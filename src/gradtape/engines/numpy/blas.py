@@ -70,6 +70,23 @@ def sharing(kernel: Callable[..., Any], work: Callable[..., int]) -> Callable[..
     return of_any_size
 
 
+def by_scipy(function: Callable[..., Any], *args: Any) -> Any:
+    """`function(*args)`, which calls SciPy's BLAS: on one thread.
+
+    SciPy brings an OpenBLAS of its own. After a product of NumPy's, whose threads look for the next
+    one for a while, its threads wait for theirs to be interrupted: 4 ms for each call.
+    """
+    setting = _of_scipy()
+    count = 1 if setting is None else setting.get()
+    if setting is None or count == 1:
+        return function(*args)
+    try:
+        setting.set(1)
+        return function(*args)
+    finally:
+        setting.set(count)
+
+
 def of_matrices(x: Any, *rest: Any, **params: Any) -> int:
     """The work of a kernel that solves with, or factors, the matrices that it is given first."""
     return x.size * x.shape[-1] if x.ndim > 1 else 0
@@ -82,7 +99,8 @@ class OneThread(Block):
         self._before: list[tuple[_Setting, int]] = []
 
     def enter(self) -> None:
-        self._before = [(setting, setting.get()) for setting in _settings()]
+        # One that has one thread now may be another Python thread's, which puts it back.
+        self._before = [(setting, count) for setting in _settings() if (count := setting.get()) > 1]
         for setting, _ in self._before:
             setting.set(1)
 
@@ -101,13 +119,16 @@ class _Setting(NamedTuple):
 
 def _settings() -> list[_Setting]:
     """Those of the libraries that are loaded: NumPy and SciPy each bring one."""
-    scipy = sys.modules.get("scipy.linalg._fblas")
-    found = (_of_numpy(), None if scipy is None else _setting(scipy.__file__))
-    return [setting for setting in found if setting is not None]
+    return [setting for setting in (_of_numpy(), _of_scipy()) if setting is not None]
 
 
 def _of_numpy() -> _Setting | None:
     return _setting(_multiarray_umath.__file__)
+
+
+def _of_scipy() -> _Setting | None:
+    scipy = sys.modules.get("scipy.linalg._fblas")
+    return None if scipy is None else _setting(scipy.__file__)
 
 
 @cache

@@ -83,3 +83,21 @@ def _one_by_one(ufunc: np.ufunc, array: Any, indices: Any, values: Any) -> tuple
     width = math.prod(array.shape[1:])  # element by element is four times as fast as row by row
     places = (indices.astype(np.int64)[:, None] * width + np.arange(width)).reshape(-1)
     return ufunc.at, array.reshape(-1), places, values.reshape(-1)
+
+
+def in_rounds(
+    of: Any, x: Any, rows: Any, firsts: Any, counts: Any, out: Any, segments: Any
+) -> None:
+    """All first rows of the segments, then all second ones, and so on: several times as fast as
+    NumPy's `reduceat`, which goes through a segment one column at a time.
+
+    The longest segments stand first, so that those that still have rows are always in front.
+    """
+    longest_first = np.argsort(-counts, kind="stable")
+    firsts, counts = firsts[longest_first], counts[longest_first]
+    found = x.take(rows[firsts], 0)
+    left = np.searchsorted(-counts, -np.arange(1, counts[0]), side="left")
+    for number, many in enumerate(left.tolist(), 1):
+        part = found[:many]
+        of(part, x.take(rows[firsts[:many] + number], 0), out=part, dtype=x.dtype)
+    out[segments[longest_first]] = found

@@ -13,6 +13,7 @@ import operator
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -40,10 +41,16 @@ _SETTLED = 0.03
 # Smaller ones spend more time between the calls of NumPy than they save in the cache.
 _BLOCK = 2**18
 
+_WORTH = 6e-4
+"""So many seconds of work in blocks are shared: several times what it takes to wake a thread, and
+what Python's lock takes where a block is several calls of NumPy.
+"""
+
 _UFUNCS: dict[Any, Any] = {operator.neg: np.negative}  # what can write its result where it belongs
 
 _invalid: list[str] = []  # notes of threads whose operations had no value, such as 0 times infinity
 
+_sharing = False  # whether threads have parts of the work of the main thread
 _last_product = -math.inf  # when BLAS was last asked for one
 _chosen = 0  # what the user has set; 0 leaves it to the machine
 _pool: ThreadPoolExecutor | None = None
@@ -67,7 +74,7 @@ def chosen() -> int:
 
 def threads() -> int:
     """How many threads share the work of the calling thread."""
-    if not on_main_thread() or crowd.is_here():
+    if not on_main_thread() or _sharing or crowd.is_here():
         return 1
     return _chosen or _named() or cores()
 
@@ -129,17 +136,69 @@ def shared(function: Callable[..., Any], *values: Any) -> Any:
             else:
                 out[begin:end] = function(*_part(flat, begin, end))
 
-    ends = [size * (i + 1) // count for i in range(count)]
-    waiting = [_workers(count).submit(work, start, stop) for start, stop in pairwise(ends)]
+    ends = [size * i // count for i in range(count + 1)]
+    _together([partial(work, start, stop) for start, stop in pairwise(ends)])
+    return out.reshape(shape)
+
+
+def in_blocks(function: Callable[..., Any], *arrays: Any, size: int) -> Any:
+    """`function(*arrays)` for arrays of one shape and a function that works element by element on
+    vectors, which gets `size` elements at a time. The result has the shape and dtype of the last.
+    """
+    last = arrays[-1]
+    flat = [array.reshape(-1) for array in arrays]
+    if last.size <= size:
+        return np.asarray(function(*flat), last.dtype).reshape(last.shape)
+    out = np.empty(last.size, last.dtype)
+
+    def work(begin: int) -> None:
+        end = begin + size
+        out[begin:end] = function(*[array[begin:end] for array in flat])
+
+    each(work, range(0, last.size, size))
+    return out.reshape(last.shape)
+
+
+def each(work: Callable[[int], None], begins: range) -> None:
+    """`work(begin)` for each of them, in any order and several at once.
+
+    How long the first takes shows whether sharing the others pays.
+    """
+    left = iter(begins)
+
+    def some() -> None:
+        for begin in left:  # each thread takes the next one
+            work(begin)
+
+    start = perf_counter()
+    for begin in left:
+        work(begin)
+        break
+    now = perf_counter()
+    worth = (now - start) * (len(begins) - 1) > _WORTH and now - _last_product > _SETTLED
+    _together([some] * (threads() if worth else 1))
+
+
+def _together(parts: list[Callable[[], None]]) -> None:
+    """Runs the first on this thread, and each of the others on one of its own meanwhile."""
+    global _sharing
+    first, *others = parts
+    if not others:
+        first()
+        return
     try:
-        work(0, ends[0])
+        _sharing = True
+        waiting = [_workers(len(parts)).submit(part) for part in others]
+        try:
+            first()
+        finally:
+            for part in waiting:
+                part.result()  # what a thread raised, this one raises
     finally:
-        for part in waiting:
-            part.result()  # what a thread raised, this one raises
+        _sharing = False
     if _invalid:
         _invalid.clear()
         np.multiply(0.0, math.inf)  # whoever listens to this thread hears of it
-    return out.reshape(shape)
 
 
 def other_threads() -> int:
@@ -174,8 +233,8 @@ def _be_quiet() -> None:
 
 def _forget() -> None:
     """Called in a child process, which does not have its parent's threads."""
-    global _pool
-    _pool = None
+    global _pool, _sharing
+    _pool, _sharing = None, False
 
 
 _BLAS_SHARES = _named("OPENBLAS_NUM_THREADS") != 1

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla.engine import is_traced
+from gradtape.engines.xla.engine import forget_host, is_traced
 from gradtape.engines.xla.loading import load
+from gradtape.engines.xla.programs import Guarded
 from gradtape.engines.xla.settings import prefer, preferred, wide
 
 _KINDS = {"cpu": "CPU", "gpu": "GPU", "cuda": "GPU", "rocm": "GPU", "tpu": "TPU"}
@@ -32,6 +34,22 @@ def devices() -> dict[str, Any]:
         if device not in found.values():
             found[f"{kind}:{sum(name.startswith(f'{kind}:') for name in found)}"] = device
     return found if "CPU:0" in found else {"CPU:0": None, **found}
+
+
+def divide_host(count: int) -> bool:
+    """Makes so many devices of the host's CPU, unless XLA has made arrays or programs already,
+    which would be lost; returns whether there are so many.
+    """
+    jax = load()
+    if len(_of_the_host(jax)) == count:
+        return True
+    if Guarded.were_made or jax.live_arrays():
+        return False
+    import_module("jax.extend.backend").clear_backends()
+    jax.config.update("jax_num_cpu_devices", count)
+    devices.cache_clear()
+    forget_host()
+    return len(_of_the_host(jax)) == count
 
 
 _hidden: set[str] = set()
@@ -98,9 +116,12 @@ def put(array: Any, device: Any) -> Any:
 
 
 def copied(array: Any) -> Any:
-    """A JAX array with the same values in memory of its own."""
+    """A JAX array with the same values in memory of its own.
+
+    Its method `copy` is a program, which XLA compiles for each shape in 5 to 15 ms.
+    """
     with wide():
-        return array.copy()
+        return load().device_put(array, may_alias=False)
 
 
 def memory_stats(device: Any) -> dict[str, int] | None:

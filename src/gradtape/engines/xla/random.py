@@ -15,6 +15,7 @@ import numpy as np
 from gradtape.engines.xla.engine import namespace, to_xla
 from gradtape.engines.xla.host import call_host
 from gradtape.engines.xla.loading import load
+from gradtape.engines.xla.meshes import axes_now
 from gradtape.engines.xla.settings import wide
 
 Shape = tuple[int, ...]
@@ -145,6 +146,18 @@ def halves(word: int) -> Any:
     runs without JAX's switch for them.
     """
     return np.array([word % (1 << 32), (word >> 32) % (1 << 32)], np.uint32)
+
+
+def of_replica(word: int) -> Any:
+    """A word of a counter, which is another one for each replica of what is being traced."""
+    if not axes_now():
+        return word
+    with wide():
+        lax, xp = load().lax, namespace()
+        number = xp.zeros((), np.uint32)
+        for axis, size in axes_now():
+            number = number * size + lax.axis_index(axis).astype(np.uint32)
+        return xp.stack([number * 2 + np.uint32(word), xp.zeros_like(number)])
 
 
 def next_of(pair: Any) -> Any:

@@ -100,6 +100,16 @@ def _wide_on(device: Any) -> Iterator[None]:
         yield
 
 
+@block
+def folding() -> Iterator[None]:
+    """A block of `wide` in which JAX computes at once what depends on no input of a program that it
+    traces: what `jax.ensure_compile_time_eval` does, but it ends also if it is interrupted. All
+    programs that are traced with that setting left on would keep the Variables' present values.
+    """
+    with wide(), _Setting("eager_constant_folding", True):
+        yield
+
+
 @cache
 def _setting(name: str) -> Any:
     """A JAX setting, which can be changed for this thread alone.
@@ -148,6 +158,27 @@ class Kept(Block):
                     setting.set_local(value)
 
 
+def switched(on: bool) -> AbstractContextManager[Any]:
+    """A block of `wide` with the switch for 64-bit numbers on or off: for the user's own JAX code,
+    whose dtypes depend on it.
+    """
+    device = _preferred.device
+    return _Wide(on) if device is None else _switched_on(device(), on)
+
+
+@block
+def _switched_on(device: Any, on: bool) -> Iterator[None]:
+    with _Wide(on), _Setting("default_device", device):
+        yield
+
+
+def users_switch() -> bool:
+    """Whether the user's own code has 64-bit numbers switched on, on this thread."""
+    switch = _setting("enable_x64")
+    local = switch.get_local() if _outside.switch is _ABSENT else _outside.switch
+    return local if isinstance(local, bool) else bool(switch.get_global())
+
+
 class _Outside(threading.local):
     """The switch for 64-bit numbers as the user's code has it on this thread,
     outside all blocks of `wide`, if it is in any.
@@ -160,13 +191,13 @@ _outside = _Outside()
 
 
 class _Wide(_Setting):
-    """A block with 64-bit numbers, in which JAX is used."""
+    """A block with 64-bit numbers, or without them, in which JAX is used."""
 
     _is_first = False
     _trace: Any = None
 
-    def __init__(self) -> None:
-        super().__init__("enable_x64", True)
+    def __init__(self, on: bool = True) -> None:
+        super().__init__("enable_x64", on)
         self._uncollected = Uncollected()
 
     def enter(self) -> None:
@@ -186,6 +217,23 @@ class _Wide(_Setting):
             _outside.switch = _ABSENT
         if COLLECTS_ANYWHERE:
             self._uncollected.leave()
+
+
+def call_wide(function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function in a block of `wide`; while a program is traced this thread is in one, and
+    needs no other.
+    """
+    switch = _setting("enable_x64")
+    if _outside.switch is _ABSENT or _preferred.device is not None or not switch.get_local():
+        with wide():
+            return function(*args)
+    trace = _traces().trace
+    try:
+        return function(*args)
+    except BaseException:  # what interrupts it may find JAX in the midst of changing these
+        trace_again(trace)
+        switch.set_local(True)
+        raise
 
 
 def call_compiled(function: Callable[..., Any], *args: Any) -> Any:

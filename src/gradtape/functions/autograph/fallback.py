@@ -65,7 +65,7 @@ def run_as_it_is(
     f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], why: str
 ) -> Any:
     """Calls a function that is not converted; an error in it says why."""
-    name = getattr(f, "__qualname__", repr(f))
+    name = getattr(f, "__qualname__", None) or type(f).__qualname__
     return run_explaining(f, args, kwargs, f"AutoGraph did not convert '{name}', because {why}.")
 
 

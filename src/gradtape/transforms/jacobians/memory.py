@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import ref
@@ -11,12 +10,12 @@ import numpy as np
 
 from gradtape.blocks import Block
 from gradtape.core.thread import here
+from gradtape.engines.numpy.free_memory import free_bytes
 
 _UNASKED = 32 * 2**20  # walks that need less than this are not worth asking the machine what it has
 _SHARE = 4  # a walk may take this part of what is free, unless the caller sets a limit
 # Of a limit; the rest is for the recording, and for what kernels take for themselves.
 _PLANNED = 15 / 16
-_ASSUMED = 2 * 2**30  # what is taken to be free where the machine does not say
 
 
 def in_chunks(
@@ -113,37 +112,3 @@ def _owner(array: Any) -> Any:
     """The array whose memory a view shows."""
     base = getattr(array, "base", None)
     return array if base is None else base
-
-
-def free_bytes() -> int:
-    """The memory that this process could still take without swapping.
-
-    A container may be given less than the machine has.
-    """
-    return max(0, min(_free_on_machine(), _free_in_container()))
-
-
-def _free_on_machine() -> int:
-    try:
-        with open("/proc/meminfo", "rb") as lines:  # noqa: PTH123 - pathlib takes 4 ms to import
-            for line in lines:
-                if line.startswith(b"MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (AttributeError, OSError, ValueError):
-        return _ASSUMED
-
-
-def _free_in_container(folder: str = "/sys/fs/cgroup") -> int:
-    try:
-        return _number_in(f"{folder}/memory.max") - _number_in(f"{folder}/memory.current")
-    except (OSError, ValueError):  # no container, or one without a limit
-        return 2**62
-
-
-def _number_in(name: str) -> int:
-    with open(name, "rb") as file:  # noqa: PTH123 - as above
-        return int(file.read())

@@ -15,6 +15,7 @@ from gradtape.api.tensorflow.checkpoint.layout import GraphNode
 from gradtape.api.tensorflow.checkpoint.object_graph import (
     children,
     graph_of,
+    has_state,
     identity,
     is_keras_like,
     variable_of,
@@ -61,7 +62,7 @@ def _attribute_nodes(held: Any, first: int, number: Mapping[int, int]) -> list[G
         for name, child in _named(thing):
             if identity(child) in own:
                 values |= dict.fromkeys(_spellings(thing, name), number[identity(child)])
-            elif _is_container(child) or is_keras_like(child):
+            elif _is_container(child) or is_keras_like(child) or has_state(child):
                 if identity(child) not in place:
                     place[identity(child)] = len(things)
                     things.append(child)

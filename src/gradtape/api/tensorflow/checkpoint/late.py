@@ -11,7 +11,11 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gradtape.api.tensorflow.checkpoint.object_graph import variable_of, without_counters
+from gradtape.api.tensorflow.checkpoint.object_graph import (
+    is_seed_path,
+    variable_of,
+    without_counters,
+)
 
 _NOTE = "_gradtape_waiting"
 # By identity, in the order of their restores: a later one gives its values after an earlier one.
@@ -91,14 +95,17 @@ def by_layer(held: Any, saved: Sequence[str]) -> dict[int, str]:
     """
     tree: dict[str, Any] = {}
     for path in saved:
+        if is_seed_path(path):  # not below its layer
+            continue
         *above, last = path.split("/")
         level = tree
         for name in above:
             level = level.setdefault(f"{name}/", {})
         level[last] = path
     found: dict[int, str] = {}
-    outer = _kinds(tree).get(without_counters(str(getattr(held, "name", ""))), [])
-    _take(held, tree[outer[0]] if len(outer) == 1 and len(tree) == 1 else tree, found, {id(held)})
+    outer = [name for name in tree if name.endswith("/")]
+    own = _kinds(tree).get(without_counters(str(getattr(held, "name", ""))))
+    _take(held, tree[outer[0]] if own == outer and len(outer) == 1 else tree, found, {id(held)})
     return found
 
 

@@ -21,6 +21,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 
 _PLAIN = (int, float, complex, str, bytes, type(None), np.ndarray, np.generic, Tensor)
+_SEED = "seed_generator_state"
 _COUNTER = re.compile(r"_\d+(?=[/_]|$)")
 
 
@@ -45,7 +46,7 @@ def is_followed(thing: Any) -> bool:
         isinstance(thing, (Variable, Module, Mapping, list, tuple, deque))
         or _wraps_variable(thing)
         or hasattr(type(thing), "__gradtape_children__")
-        or _has_state(thing)
+        or has_state(thing)
         or is_keras_like(thing)
     )
 
@@ -109,7 +110,7 @@ def _wraps_variable(thing: Any) -> bool:
     return hasattr(type(thing), "__gradtape_variable__")
 
 
-def _has_state(thing: Any) -> bool:
+def has_state(thing: Any) -> bool:
     """Whether it is a `tf.random.Generator` or a Keras `SeedGenerator`."""
     state = getattr(thing, "state", None)
     return isinstance(state, Variable) or _wraps_variable(state)
@@ -117,7 +118,12 @@ def _has_state(thing: Any) -> bool:
 
 def is_seed(thing: Any) -> bool:
     """Whether it is the state of a Keras `SeedGenerator`."""
-    return _wraps_variable(thing) and getattr(thing, "path", "").endswith("seed_generator_state")
+    return _wraps_variable(thing) and is_seed_path(getattr(thing, "path", ""))
+
+
+def is_seed_path(path: str) -> bool:
+    """Whether a path is that of such a state."""
+    return path.endswith(_SEED)
 
 
 def is_keras_like(thing: Any) -> bool:
@@ -154,6 +160,23 @@ def matched_names(below: Mapping[str, Any], saved: Sequence[str]) -> dict[str, s
         if len(alike) == len(others) and set(alike) != set(others):
             matched |= dict(zip(alike, others, strict=True))
     return matched
+
+
+def matched_seeds(below: Mapping[str, Any], saved: Sequence[str]) -> dict[str, str]:
+    """`matched_names` of the states of Keras's `SeedGenerator`s while some may not be made yet:
+    only where there are as many of a kind as in the file.
+
+    Layers make them before they are built, and their paths are not those of their layers.
+    """
+    seeds = {name: child for name, child in below.items() if is_seed(child)}
+    of_file = _alike([name for name in saved if is_seed_path(name)])
+    as_many = (
+        name
+        for kind, alike in _alike(list(seeds)).items()
+        for name in of_file.get(kind, ())
+        if len(alike) == len(of_file[kind])
+    )
+    return matched_names(seeds, list(as_many))
 
 
 def without_counters(path: str) -> str:

@@ -30,6 +30,7 @@ from gradtape.api.tensorflow.checkpoint.object_graph import (
     is_seed,
     keras_paths,
     matched_names,
+    matched_seeds,
     variable_of,
 )
 from gradtape.api.tensorflow.checkpoint.tensor_file import Contents
@@ -162,6 +163,9 @@ class Restoration:
                 names = {n: saved for n, saved in names.items() if n not in paths} | {
                     n: known[identity(below[n])] for n in paths if identity(below[n]) in known
                 }
+                taken = {at for _, at in queue}
+                free = [saved for saved, at in in_file.items() if at not in taken]
+                names |= matched_seeds(below, free)
             for name, saved in names.items():
                 if identity(below[name]) not in seen:
                     seen.add(identity(below[name]))

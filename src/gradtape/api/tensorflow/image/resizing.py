@@ -28,7 +28,7 @@ from gradtape.ops import arithmetic, broadcasting
 from gradtape.ops.indexing import take
 from gradtape.ops.resampling import Taps, resample
 from gradtape.ops.selection import where
-from gradtape.ops.shaping import getitem, reshape
+from gradtape.ops.shaping import getitem, reshape, stack, unstack
 from gradtape.published import published
 
 _FLOAT32 = np.dtype(np.float32)
@@ -294,22 +294,27 @@ def crop_and_resize(
     columns, inside_columns = _places(corners, 1, width, size[1])
     first = reshape(broadcasting.cast(owners, dtype=_INT64), shape=(-1, 1, 1)) * height
 
-    def pixel(row: Tensor, column: Tensor) -> Tensor:
-        place = (first + getitem(_index(row), key=(..., None))) * width + getitem(
+    def place(row: Tensor, column: Tensor) -> Tensor:
+        return (first + getitem(_index(row), key=(..., None))) * width + getitem(
             _index(column), key=(slice(None), None)
         )
-        return take(pixels, place, axis=0, sparse=False)
 
     if method == "nearest":
-        found = pixel(arithmetic.floor(rows + 0.5), arithmetic.floor(columns + 0.5))
+        places = place(arithmetic.floor(rows + 0.5), arithmetic.floor(columns + 0.5))
+        found = take(pixels, places, axis=0, sparse=False)
     else:
         top, left = arithmetic.floor(rows), arithmetic.floor(columns)
         bottom, right = arithmetic.ceil(rows), arithmetic.ceil(columns)
         down = getitem(rows - top, key=(slice(None), slice(None), None, None))
         across = getitem(columns - left, key=(slice(None), None, slice(None), None))
-        upper, lower = pixel(top, left), pixel(bottom, left)
-        upper = upper + (pixel(top, right) - upper) * across
-        lower = lower + (pixel(bottom, right) - lower) * across
+        around = ((top, left), (top, right), (bottom, left), (bottom, right))
+        # All at once, so that gradients are added up at once.
+        places = stack(*[place(row, column) for row, column in around], axis=0)
+        upper, beside_upper, lower, beside_lower = unstack(
+            take(pixels, places, axis=0, sparse=False), axis=0
+        )
+        upper = upper + (beside_upper - upper) * across
+        lower = lower + (beside_lower - lower) * across
         found = upper + (lower - upper) * down
     inside = arithmetic.logical_and(
         getitem(inside_rows, key=(slice(None), slice(None), None, None)),

@@ -15,6 +15,7 @@ import numpy as np
 from gradtape.api.tensorflow.arguments import TensorLike, as_int, integers
 from gradtape.api.tensorflow.linalg.matrices import checked_matrices
 from gradtape.convert import TENSORFLOW
+from gradtape.core.composite import own_function
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import broadcasting, indexing, matrix, selection, shaping, solvers
@@ -141,6 +142,9 @@ def diag_part(
     array([[2, 6],
            [1, 5]], dtype=int32)
     """
+    own = own_function(diag_part, input)
+    if own is not None:
+        return own(input, name, k, padding_value, align)
     x = checked_matrices(TENSORFLOW.tensor(input, "diag_part: input"), "diag_part", "input")
     band = _band(x.array.shape[-2:], k, align, "diag_part")
     if band.low == band.high:
@@ -183,6 +187,8 @@ def diag(
         length, low, high, as_int(num_rows, "diag: num_rows"), as_int(num_cols, "diag: num_cols")
     )
     band = _band(shape, k, align, "diag")
+    if low == high and type(padding_value) is int and not padding_value:
+        return matrix.on_diagonal(x, shape=shape, offset=low)
     placed, inside = _on_band(x, band)
     return _padded(placed, inside, padding_value, "diag")
 
@@ -238,6 +244,8 @@ def set_diag(
             f"set_diag: diagonal has shape {values.shape}, but k={k!r} of an input of shape "
             f"{x.shape} has {(*shape[:-2], *band.shape)}."
         )
+    if band.low == band.high:
+        return matrix.set_diagonal(x, values, offset=band.low)
     placed, inside = _on_band(values, band)
     return selection.where(Tensor(inside), placed, x)
 

@@ -22,6 +22,7 @@ from gradtape.api.tensorflow.arguments import (
     one_axis,
 )
 from gradtape.convert import TENSORFLOW
+from gradtape.core.composite import own_function
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.errors import invalid_argument
@@ -56,15 +57,21 @@ def matmul(
     name: str | None = None,
 ) -> Tensor:
     """The matrix product, over batches if there are more than two axes; an argument may be
-    transposed or adjoint first.
+    transposed or adjoint first. Of two LinearOperators, it is one.
 
     >>> import gradtape as tf
     >>> tf.matmul([[1.0, 2.0]], [[3.0, 4.0]], transpose_b=True).numpy()
     array([[11.]], dtype=float32)
     """
-    if type(a) is Tensor and not (
+    plain = type(a) is Tensor and not (
         transpose_a or transpose_b or adjoint_a or adjoint_b or output_type
-    ):
+    )
+    if plain and (type(b) is Tensor or type(b) is Variable):
+        return matrix.matmul(a, b)
+    own = own_function(matmul, a, b)
+    if own is not None:
+        return own(a, b, transpose_a, transpose_b, adjoint_a, adjoint_b)
+    if plain:
         return matrix.matmul(a, b)
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
         raise ValueError("matmul: an argument can be transposed or adjoint, not both.")
@@ -110,6 +117,9 @@ def matvec(
     >>> tf.linalg.matvec([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]).numpy()
     array([3., 7.], dtype=float32)
     """
+    own = own_function(matvec, a, b)
+    if own is not None:
+        return own(a, b, transpose_a, adjoint_a)
     x, y = _factors(a, b, "matvec")
     column = shaping.reshape(y, shape=(*y.array.shape, 1))
     product = matmul(x, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
@@ -142,7 +152,8 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     array([[1.-2.j],
            [3.-0.j]])
     """
-    return matrix_transpose(matrix, conjugate=True)
+    own = own_function(adjoint, matrix)
+    return matrix_transpose(matrix, conjugate=True) if own is None else own(matrix)
 
 
 @published("tensordot", "linalg.tensordot")
@@ -309,6 +320,9 @@ def trace(x: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.linalg.trace([[1, 2], [3, 4]]).numpy()
     np.int32(5)
     """
+    own = own_function(trace, x)
+    if own is not None:
+        return own(x)
     found = matrix.diagonal(_batch_of_matrices(x, "trace: x"))
     return reductions.reduce_sum(found, axis=(found.array.ndim - 1,))
 

@@ -16,6 +16,7 @@ from gradtape.api.tensorflow.linalg.matrices import (
     square,
 )
 from gradtape.convert import TENSORFLOW, to_array
+from gradtape.core.composite import own_function
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.functions.control_flow import while_loop
@@ -43,6 +44,9 @@ def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Te
     array([[0.5 , 0.  ],
            [0.  , 0.25]], dtype=float32)
     """
+    own = own_function(inv, input)
+    if own is not None:
+        return own(input, adjoint)
     x = square(input, "inv", "input")
     return solvers.inverse(adjoint_of(x) if adjoint else x)
 
@@ -57,7 +61,8 @@ def det(input: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.linalg.det([[2.0, 1.0], [0.0, 4.0]]).numpy()
     np.float32(8.0)
     """
-    return determinants.det(square(input, "det", "input"))
+    own = own_function(det, input)
+    return determinants.det(square(input, "det", "input")) if own is None else own(input)
 
 
 class LogMatrixDeterminant(NamedTuple):
@@ -91,6 +96,9 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     >>> tf.linalg.logdet([[1.0, 0.0], [0.0, 1.0]]).numpy()
     np.float32(0.0)
     """
+    own = own_function(logdet, matrix)
+    if own is not None:
+        return own(matrix)
     factor = solvers.cholesky(square(matrix, "logdet", "matrix"))
     logs = elementary.log(broadcasting.real(_diagonal(factor)))
     return reductions.reduce_sum(logs, axis=(logs.array.ndim - 1,)) * 2.0
@@ -112,7 +120,8 @@ def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
     array([[2., 0.],
            [1., 1.]], dtype=float32)
     """
-    return solvers.cholesky(square(input, "cholesky", "input"))
+    own = own_function(cholesky, input)
+    return solvers.cholesky(square(input, "cholesky", "input")) if own is None else own(input)
 
 
 @published("linalg.cholesky_solve")
@@ -158,6 +167,9 @@ def solve(
     array([[1. ],
            [0.5]], dtype=float32)
     """
+    own = own_function(solve, matrix, rhs)
+    if own is not None:
+        return own(matrix, rhs, adjoint)
     a, b = _system(matrix, rhs, "solve", ("matrix", "rhs"))
     if a.array.shape[:-2] != b.array.shape[:-2]:
         raise invalid_argument(

@@ -27,6 +27,7 @@ from gradtape.api.tensorflow.arguments import (
 )
 from gradtape.api.tensorflow.nn.activations import class_axis
 from gradtape.convert import TENSORFLOW, as_tensor
+from gradtape.core.replicas import replicas_now
 from gradtape.core.tensor import Tensor
 from gradtape.errors import invalid_argument
 from gradtape.ops import activations, arithmetic, broadcasting, elementary, reductions
@@ -201,7 +202,8 @@ def compute_average_loss(
     sample_weight: TensorLike | None = None,
     global_batch_size: int | None = None,
 ) -> Tensor:
-    """The sum of the losses, each with its weight, divided by the size of the batch.
+    """The sum of the losses, each with its weight, divided by the size of the batch: that of all
+    replicas together.
 
     >>> import gradtape as tf
     >>> tf.nn.compute_average_loss([1.0, 2.0], global_batch_size=4).numpy()
@@ -214,7 +216,7 @@ def compute_average_loss(
                 "compute_average_loss: per_example_loss must have a batch axis, or give "
                 "global_batch_size."
             )
-        size = losses.array.shape[0]
+        size = losses.array.shape[0] * replicas_now()
     else:
         size = as_int(global_batch_size, "compute_average_loss: global_batch_size")
         if size < 1:
@@ -233,16 +235,17 @@ def compute_average_loss(
 
 @published("nn.scale_regularization_loss")
 def scale_regularization_loss(regularization_loss: TensorLike) -> Tensor:
-    """A regularisation loss divided by the number of replicas that will add it up:
-    here there is one.
+    """A regularisation loss divided by the number of replicas, which will add it up.
 
     >>> import gradtape as tf
     >>> tf.nn.scale_regularization_loss(tf.constant(3.0)).numpy()
     np.float32(3.0)
     """
-    return reductions.reduce_sum(
+    loss = reductions.reduce_sum(
         of_kind(regularization_loss, FLOATING, "scale_regularization_loss", "regularization_loss")
     )
+    count = replicas_now()
+    return loss if count == 1 else loss / float(count)
 
 
 @published("math.in_top_k", "nn.in_top_k")

@@ -30,7 +30,7 @@ from gradtape.core.variable import Variable
 from gradtape.core.xla.held_variable import HiddenState
 from gradtape.core.xla.tensor import tensor_of
 from gradtape.core.xla.trace import inside_a_program
-from gradtape.engines.xla.random import halves, next_of
+from gradtape.engines.xla.random import halves, next_of, of_replica
 from gradtape.ops.shaping import unstack
 from gradtape.published import published
 
@@ -80,9 +80,9 @@ class _SeedsOfPrograms:
         number = calls.tensor().array
         calls.assign(tensor_of(next_of(number)), read_value=False)
         return (
-            draws.source((first, second), (number, 0))
+            draws.source((first, second), (number, of_replica(0)))
             if kind is None
-            else draws.source((seed, kind[1]), (number, 1))
+            else draws.source((seed, kind[1]), (number, of_replica(1)))
         )
 
     def drawn(self, kind: _Kind) -> _Drawn:

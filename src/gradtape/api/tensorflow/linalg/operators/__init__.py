@@ -1,0 +1,1 @@
+"""`tf.linalg.LinearOperator` and its classes: matrices known by their structure."""

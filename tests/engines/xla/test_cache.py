@@ -20,6 +20,7 @@ import gradtape as tf
 seen = []
 jax.monitoring.register_event_listener(lambda name, **_: seen.append(name))
 directory = tf.config.enable_compile_cache(*sys.argv[1:])
+tf.config.set_wait_for_compilation(True)  # beside the calls, what is compiled depends on the time
 w = tf.Variable(np.eye(3, dtype=np.float32))
 
 @tf.function
@@ -53,7 +54,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     first, second = (run(tmp_path / "programs") for _ in range(2))
     assert first["misses"] > 0
     assert second["misses"] == 0
-    assert second["hits"] == first["misses"]
+    assert second["hits"] == first["misses"] + first["hits"]
     assert second["found"] == first["found"]
     assert len(list((tmp_path / "programs").iterdir())) >= first["misses"]
 

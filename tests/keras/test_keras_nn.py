@@ -15,6 +15,7 @@ from keras.src import backend
 from keras.src.backend import nn
 
 import gradtape as tf
+from gradtape import keras
 
 RNG = np.random.default_rng(0)
 
@@ -289,10 +290,38 @@ def test_heads_that_share_keys_are_as_if_keys_were_repeated():
     np.testing.assert_allclose(found, repeated, rtol=1e-5, atol=1e-6)
 
 
-def test_flash_attention_is_refused():
-    q = random(1, 2, 1, 4)
-    with pytest.raises(ValueError, match="Flash attention is not supported"):
-        nn.dot_product_attention(q, q, q, flash_attention=True)
+def test_flash_attention_is_attention():
+    q, k, v = random(2, 5, 4, 3), random(2, 7, 2, 3), random(2, 7, 2, 3)
+    mask = RNG.uniform(size=(2, 1, 5, 7)) > 0.3
+    expected, found = (
+        nn.dot_product_attention(q, k, v, mask=mask, is_causal=True, flash_attention=flash)
+        for flash in (False, True)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="attn_logits_soft_cap"):
+        nn.dot_product_attention(q, k, v, flash_attention=True, attn_logits_soft_cap=2.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **options: keras.layers.MultiHeadAttention(2, 3, **options),
+        lambda **options: keras.layers.GroupQueryAttention(3, 4, 2, **options),
+    ],
+)
+def test_layers_with_flash_attention_are_those_without(make):
+    x = random(2, 6, 5)
+    plain, flash = make(), make(flash_attention=True)
+    found = []
+    for layer in (plain, flash):
+        layer.build(x.shape, x.shape)
+        layer.set_weights([w.numpy() for w in plain.weights])
+        with tf.GradientTape() as tape:
+            out = layer(x, x, use_causal_mask=True)
+            loss = tf.reduce_sum(out**2)
+        found.append([out, *tape.gradient(loss, layer.trainable_weights)])
+    for actual, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
 
 # Connectionist temporal classification

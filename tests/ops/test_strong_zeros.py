@@ -22,7 +22,7 @@ MATRIX = "made of products of whole matrices"
 
 EXCEPTED = {
     **dict.fromkeys(("matmul", "einsum", "conv", "conv_by_input", "conv_by_filter", "convolve",
-        "sparse_matmul", "dots_at"), CONTRACTION),
+        "sparse_matmul", "dots_at", "attention", "attention_pull"), CONTRACTION),
     **dict.fromkeys(
         (
             "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inverse", "logm",

@@ -21,6 +21,7 @@ from gradtape.api.tensorflow.nn.activations import (
     softsign,
 )
 from gradtape.api.tensorflow.nn.activations import silu as swish
+from gradtape.api.tensorflow.nn.attention import dot_product_attention
 from gradtape.api.tensorflow.nn.candidates import (
     all_candidate_sampler,
     nce_loss,
@@ -107,15 +108,15 @@ __all__ = [
     "batch_norm_with_global_normalization", "batch_normalization", "bias_add", "collapse_repeated",
     "compute_average_loss", "conv1d", "conv1d_transpose", "conv2d", "conv2d_transpose", "conv3d",
     "conv3d_transpose", "conv_transpose", "convolution", "crelu", "ctc_greedy_decoder", "ctc_loss",
-    "depth_to_space", "depthwise_conv2d", "dilation2d", "dropout", "elu", "embedding_lookup",
-    "embedding_lookup_sparse", "erosion2d", "experimental", "fractional_avg_pool",
-    "fractional_max_pool", "gelu", "in_top_k", "isotonic_regression", "l2_loss", "l2_normalize",
-    "leaky_relu", "local_response_normalization", "log_poisson_loss", "log_softmax", "lrn",
-    "max_pool", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool_with_argmax", "moments",
-    "nce_loss", "normalize_moments", "pool", "relu", "relu6", "safe_embedding_lookup_sparse",
-    "sampled_softmax_loss", "scale_regularization_loss", "selu", "separable_conv2d", "sigmoid",
-    "sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits",
-    "softplus", "softsign", "space_to_batch", "space_to_depth",
+    "depth_to_space", "depthwise_conv2d", "dilation2d", "dot_product_attention", "dropout", "elu",
+    "embedding_lookup", "embedding_lookup_sparse", "erosion2d", "experimental",
+    "fractional_avg_pool", "fractional_max_pool", "gelu", "in_top_k", "isotonic_regression",
+    "l2_loss", "l2_normalize", "leaky_relu", "local_response_normalization", "log_poisson_loss",
+    "log_softmax", "lrn", "max_pool", "max_pool1d", "max_pool2d", "max_pool3d",
+    "max_pool_with_argmax", "moments", "nce_loss", "normalize_moments", "pool", "relu", "relu6",
+    "safe_embedding_lookup_sparse", "sampled_softmax_loss", "scale_regularization_loss", "selu",
+    "separable_conv2d", "sigmoid", "sigmoid_cross_entropy_with_logits", "silu", "softmax",
+    "softmax_cross_entropy_with_logits", "softplus", "softsign", "space_to_batch", "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits", "sufficient_statistics", "swish", "tanh", "top_k",
     "weighted_cross_entropy_with_logits", "weighted_moments", "zero_fraction",
 ]  # fmt: skip

@@ -353,7 +353,13 @@ def transposed(rule: Any, node: Node, outputs: Any, tangents: Sequence[Any]) -> 
             if p is not None and t is not None
         ]
     found = tape.gradient([p for p, _ in pairs], like, output_gradients=[t for _, t in pairs])
-    return dict(enumerate(found)) if several else found[0]
+    if not several:
+        return found[0]
+    # Backward, every output is connected with every argument.
+    return {
+        i: g if tangent is None and g.array.dtype in dtypes.TRAINABLE else tangent
+        for i, (g, tangent) in enumerate(zip(like, found, strict=True))
+    }
 
 
 def _every_output(g: PerOutput, specs: Sequence[tuple[Any, Any]], tensors: bool) -> list[Any]:

@@ -219,7 +219,7 @@ def test_complex_numbers_are_printed_as_their_parts():
     ("text", "expected"),
     [
         (bytes(range(32)), None),
-        (b"it's \"x\" \\", rb"""it\'s \"x\" \\"""),
+        (b'it\'s "x" \\', rb"""it\'s \"x\" \\"""),
         (b"\x7f \xff \xc3\xa9", b"\\177 \xff \xc3\xa9"),
         (b"\x0012 \n\r\t", rb"\00012 \n\r\t"),
     ],

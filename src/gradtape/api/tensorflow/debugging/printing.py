@@ -475,8 +475,7 @@ def _ends(size: int, limit: int) -> Sequence[int]:
 
 
 _ESCAPES = {code: f"\\{code:03o}" for code in (*range(32), 127)} | {
-    ord(letter): f"\\{escape}"
-    for letter, escape in zip("\n\r\t\"'\\", "nrt\"'\\", strict=True)
+    ord(letter): f"\\{escape}" for letter, escape in zip("\n\r\t\"'\\", "nrt\"'\\", strict=True)
 }
 """How control characters, quotes and backslashes are written between quotes, as in C."""
 

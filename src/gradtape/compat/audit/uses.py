@@ -63,25 +63,26 @@ def uses(codes: Sequence[Code]) -> Iterator[Use]:
 
 class _Parts(NamedTuple):
     """What counts of a piece of code: its imports, its assignments of modules, the longest
-    attributes (`a.b.c`, but not `a.b`), its functions, and the names that are given anything else.
+    attributes (`a.b.c`, but not `a.b`), its functions, and the names that are given anything else,
+    with the lines.
     """
 
     imports: list[_Import]
     assignments: list[ast.Assign]
     attributes: list[ast.Attribute]
     functions: list[_Function]
-    stored: set[str]
+    stored: dict[str, list[int]]
 
 
 def _parts(tree: ast.AST) -> _Parts:
-    found = _Parts([], [], [], [], set())
+    found = _Parts([], [], [], [], {})
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         kind = type(node)
         if kind is ast.Name or kind is ast.Constant:
             if kind is ast.Name and type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
-                found.stored.add(node.id)  # type: ignore[attr-defined]
+                found.stored.setdefault(node.id, []).append(node.lineno)  # type: ignore[attr-defined]
             continue
         if kind is ast.Attribute:
             found.attributes.append(node)  # type: ignore[arg-type]
@@ -239,9 +240,11 @@ class _Aliases:
         that gives it something else.
         """
         names = set(self.known).union(*(_names_of(node.targets) for node in parts.assignments))
-        stored = parts.stored & names
+        stored = {name: parts.stored[name] for name in parts.stored.keys() & names}
         for function in parts.functions:
-            own = _own(function, stored) & names
+            lines = range(function.lineno, (function.end_lineno or 0) + 1)
+            inside = {name for name, places in stored.items() if any(at in lines for at in places)}
+            own = _own(function, inside) & names
             if own:
                 body = function.body if isinstance(function.body, list) else [function.body]
                 self._hide(body, own)
@@ -249,7 +252,9 @@ class _Aliases:
             match statement:
                 case ast.Assign(targets, value) if not isinstance(value, _MODULES):
                     later = tree.body[place + 1 :]
-                    self._hide(later, (_names_of(targets) & stored) - _imported(parts, statement))
+                    self._hide(
+                        later, (_names_of(targets) & stored.keys()) - _imported(parts, statement)
+                    )
 
     def _hide(self, nodes: Sequence[ast.AST], names: set[str]) -> None:
         if names:

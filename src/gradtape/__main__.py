@@ -55,4 +55,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    _status = main(sys.argv[1:])
+    if _status:  # Python's option -i shows every SystemExit
+        sys.exit(_status)

@@ -1,5 +1,6 @@
 """`python -m gradtape`: a program runs as under Python itself, and `tensorflow` means gradtape."""
 
+import py_compile
 import re
 import signal
 import zipfile
@@ -51,16 +52,24 @@ def test_a_script(folder):
     [
         (["plain.py"], None), (["folder"], None), (["plain.zip"], None), (["link.py"], None),
         (["-c", PLAIN], None), (["-"], PLAIN), (["-m", "plain"], None),
-        (["-m", "folder"], None),
+        (["-m", "folder"], None), (["-m", "folder.sub.plain"], None), (["folder/"], None),
+        (["link/../beside.py"], None), (["link/.."], None), (["zip.py"], None),
+        (["plain.zip/sub"], None), (["plain.pyc"], None),
     ],
 )  # fmt: skip
 def test_what_a_program_knows_of_itself_is_pythons(tmp_path, arguments, given):
-    for name in ("plain.py", "folder/__main__.py"):
+    names = ("plain.py", "folder/__main__.py", "folder/sub/plain.py", "folder/beside.py")
+    for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(PLAIN)
+    (tmp_path / "folder" / "__init__.py").write_text(PLAIN)
     (tmp_path / "link.py").symlink_to("folder/__main__.py")
-    with zipfile.ZipFile(tmp_path / "plain.zip", "w") as archive:
-        archive.writestr("__main__.py", PLAIN)
+    (tmp_path / "link").symlink_to("folder/sub")
+    py_compile.compile(str(tmp_path / "plain.py"), cfile=str(tmp_path / "plain.pyc"))
+    for name in ("plain.zip", "zip.py"):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("__main__.py", PLAIN)
+            archive.writestr("sub/__main__.py", PLAIN)
     ours = run(*arguments, "a", "--b", folder=tmp_path, given=given, PYTHONDONTWRITEBYTECODE="1")
     pythons = python(*arguments, "a", "--b", folder=tmp_path, given=given)
     assert re.sub("0x[0-9a-f]+", "", ours.stdout) == re.sub("0x[0-9a-f]+", "", pythons.stdout)
@@ -90,6 +99,9 @@ def test_a_module(folder, module):
         ("import sys; sys.excepthook = lambda kind, *_: print(kind); 1 / 0", 1),
         ("import sys; sys.excepthook = lambda *_: sys.exit(5); 1 / 0", 5),
         ("import atexit, sys; atexit.register(lambda: print(sys.last_value)); 1 / 0", 1),
+        (("import atexit, sys, traceback as t\n"
+          "atexit.register(lambda: t.print_tb(sys.last_traceback)); 1 / 0"), 1),
+        ("print(list(globals()))", 0),
     ],
 )  # fmt: skip
 def test_exit_codes_and_output_are_pythons(tmp_path, code, status):
@@ -129,23 +141,66 @@ def test_an_error_in_a_package_above_is_the_packages_own(tmp_path):
         ]
 
 
+@pytest.mark.parametrize("code", ["print(x)", "1 / 0", "raise SystemExit(3)"])
+def test_pythons_prompt_after_a_program(tmp_path, code):
+    (tmp_path / "script.py").write_text(f"x = 5\n{code}\n")
+    given = "print(x + 1)\nimport sys, traceback\ntraceback.print_tb(sys.last_traceback)\n"
+    ours, pythons = (
+        python("-i", *launcher, "script.py", folder=tmp_path, given=given)
+        for launcher in (["-m", "gradtape"], [])
+    )
+    assert (ours.returncode, ours.stdout) == (pythons.returncode, pythons.stdout)
+    assert "6\n" in ours.stdout
+    last = pythons.stderr.rpartition("AttributeError: module 'sys'")[1]
+    assert bool(last) == (code == "print(x)")
+    assert ours.stderr == pythons.stderr
+
+
+@pytest.mark.parametrize("data", ["x = 'ä'".encode("utf-16"), b"x = 1\n\0\n", b"x = '\xe4'\n"])
+def test_an_error_in_what_is_no_text_names_the_file(tmp_path, data):
+    (tmp_path / "script.py").write_bytes(data)
+    done = run("script.py", folder=tmp_path)
+    assert done.returncode == 1
+    assert "script.py" in done.stderr
+    assert "SyntaxError" in done.stderr
+    assert "running.py" not in done.stderr
+
+
+@pytest.mark.parametrize("error", ["ImportError", "ValueError", "TypeError", "AttributeError"])
+@pytest.mark.parametrize("module", ["package", "package.module"])
+def test_an_error_that_a_package_raises_is_no_missing_module(tmp_path, module, error):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text(f"raise {error}('install x first')\n")
+    for name in ("module", "__main__"):
+        (tmp_path / "package" / f"{name}.py").write_text("")
+    done = run("-m", module, folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"{error}: install x first"
+
+
 SPAWN = """
 import multiprocessing
 import tensorflow as tf
 
+class Total:
+    def __init__(self, value):
+        self.value = value
+
 def total(x):
-    return float(tf.reduce_sum([x, 1.0]))
+    return Total(float(tf.reduce_sum([x.value, 1.0])))
 
 if __name__ == "__main__":
     with multiprocessing.get_context("{how}").Pool(1) as pool:
-        print(pool.map(total, [1.0, 2.0]))
+        result = pool.map_async(total, [Total(1.0), Total(2.0)])
+        print([isinstance(x, Total) and x.value for x in result.get(timeout=100)])
 """
 
 
-@pytest.mark.parametrize("how", ["spawn", "forkserver"])
-def test_processes_that_the_program_starts(tmp_path, how):
+@pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("arguments", [["script.py"], ["-m", "script"]])
+def test_objects_go_to_processes_that_the_program_starts_and_come_back(tmp_path, how, arguments):
     (tmp_path / "script.py").write_text(SPAWN.format(how=how))
-    done = run("script.py", folder=tmp_path)
+    done = run(*arguments, folder=tmp_path)
     assert done.stdout.strip() == "[2.0, 3.0]", done.stderr
 
 
@@ -160,6 +215,7 @@ def test_processes_that_the_program_starts(tmp_path, how):
         (["-m", "script.py"], "(try 'script')"),
         (["-m", "nonsense"], "there is no module 'nonsense'"),
         (["-m", "nonsense.below"], "'nonsense.below' cannot be found"),
+        (["-m", "tensorflow"], "'tensorflow' has no Python code of its own"),
         (["--nonsense"], "there is no option --nonsense"),
         (["-u", "script.py"], "Python's own options stand before -m gradtape"),
     ],

@@ -378,3 +378,18 @@ def test_floats_are_printed_with_their_own_digits():
     assert str(tf.ragged.constant([[0.1]], tf.float64)) == "<tf.RaggedTensor [[0.1]]>"
     assert str(tf.ragged.constant([[0.1]], tf.float16)) == "<tf.RaggedTensor [[0.1]]>"
     assert str(tf.ragged.constant([["a"], [True]][:1])) == "<tf.RaggedTensor [[b'a']]>"
+
+
+@pytest.mark.parametrize("rows", [[range(2), range(3)], [range(2)], [range(0)], [(1, 2), range(1)]])
+def test_rows_may_be_ranges(rows):
+    found = tf.ragged.constant(rows)
+    assert isinstance(found, tf.RaggedTensor)
+    assert found.to_list() == [list(row) for row in rows]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "bool"])
+@pytest.mark.parametrize("depth", [1, 2])
+def test_no_rows_have_a_dtype_in_numpy(dtype, depth):
+    x = tf.ragged.constant([], dtype, ragged_rank=depth)
+    found = x.numpy()
+    assert (found.shape, found.dtype) == ((0,), np.dtype(dtype))

@@ -2,6 +2,9 @@
 `tests_tf/test_strings.py` compares all functions with TensorFlow's.
 """
 
+import codecs
+import ctypes
+import itertools
 import threading
 
 import numpy as np
@@ -174,3 +177,56 @@ def test_a_value_that_must_be_known_in_a_function_says_once_what_to_do(function)
     with pytest.raises(TypeError, match="must be known") as raised:
         tf.function(function, jit_compile=True)(tf.constant([1, 1]))
     assert str(raised.value).count("outside the function") == 1
+
+
+PRINTED = [
+    tf.constant(values, dtype)
+    for dtype, values in {
+        "float64": [0.0, -0.0, 1.5, -3.14159, 1e20, 1e-20, np.inf, -np.inf, np.nan],
+        "int64": [0, 7, -22, 2**40],
+        "uint8": [0, 200],
+    }.items()
+]
+
+
+def printed_in_c(form, value):
+    """What C's printf makes of a number, as TensorFlow does."""
+    room = ctypes.create_string_buffer(400)
+    kind = ctypes.c_double if isinstance(value, float) else ctypes.c_longlong
+    ctypes.CDLL(None).snprintf(room, len(room), form.encode(), kind(value))
+    return room.value
+
+
+@pytest.mark.parametrize("numbers", PRINTED, ids=lambda numbers: numbers.dtype.name)
+@pytest.mark.parametrize("fill", ["", " ", "+", "-", "0", "#"])
+def test_numbers_are_printed_as_in_c(numbers, fill):
+    kinds = {"float64": "feg", "int64": ["lld"], "uint8": ["hhu"]}[numbers.dtype.name]
+    precisions = (-1, 0, 3) if numbers.dtype.is_floating else (-1,)
+    for width, precision, kind in itertools.product((-1, 0, 5, 12), precisions, kinds):
+        found = tf.strings.as_string(
+            numbers, precision, kind == "e", kind == "g", width, fill
+        ).numpy()
+        form = f"%{fill}{width if width >= 0 else ''}{f'.{precision}' * (precision >= 0)}{kind}"
+        assert found.tolist() == [printed_in_c(form, value) for value in numbers.numpy().tolist()]
+
+
+def test_complex_numbers_are_printed_as_their_parts():
+    found = tf.strings.as_string(tf.constant([complex(np.nan, -1)]), width=8, fill="0")
+    assert found.numpy().tolist() == [b"(     nan,-1.000000)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (bytes(range(32)), None),
+        (b'it\'s "x" \\', rb"""it\'s \"x\" \\"""),
+        (b"\x7f \xff \xc3\xa9", b"\\177 \xff \xc3\xa9"),
+        (b"\x0012 \n\r\t", rb"\00012 \n\r\t"),
+    ],
+)
+def test_texts_in_quotes_can_be_read_back(text, expected):
+    found = tf.strings.format("{}", tf.constant(text)).numpy()
+    in_vector = tf.strings.format("{}", tf.constant([text])).numpy()
+    assert in_vector == b"[" + found + b"]"
+    assert codecs.escape_decode(found[1:-1])[0] == text
+    assert expected is None or found == b'"' + expected + b'"'

@@ -138,6 +138,33 @@ def test_a_histogram_has_all_numbers(tmp_path, writer):
     assert sum(count for *_, count in first) == 1000
 
 
+LARGEST = np.finfo(np.float64).max
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [-LARGEST, LARGEST], [0.0, LARGEST], [-LARGEST, -1.0], [LARGEST / 2, -LARGEST / 3, 5.0],
+        [0.0, 5e-324], [1.0, 1.0 + 2.0**-52], np.float32([1, 1 + 2**-23]),
+        np.array([2**63 - 1, -(2**63)]), np.array([2**64 - 1, 0], np.uint64),
+        np.float16([6e4, -6e4]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("buckets", [1, 2, 7, None])
+def test_a_histogram_of_finite_numbers_counts_each(tmp_path, writer, data, buckets):
+    data = np.asarray(data)
+    summary.histogram("h", data, step=1, buckets=buckets)
+    writer.flush()
+    ((_, found),) = written(tmp_path)["h"]
+    left, right, counts = np.transpose(found)
+    values = np.asarray(data, np.float64)
+    assert counts.sum() == len(data)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose([left[0], right[-1]], [values.min(), values.max()], rtol=1e-15)
+    assert (left[1:] == right[:-1]).all()
+    assert (left <= right).all()
+
+
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.uint16])
 def test_images(tmp_path, writer, channels, dtype):
@@ -261,9 +288,27 @@ WRONG = [
         "max_outputs must not be negative",
     ),
     (lambda: summary.text("t", 3, step=1), TypeError, "must be strings"),
+    (
+        lambda: summary.image("i", np.zeros((1, 2, 2, 1), bool), step=1),
+        tf.errors.InvalidArgumentError,
+        "image: data must be integers or floats, got dtype bool",
+    ),
+    (
+        lambda: summary.audio("a", np.zeros((1, 5, 0)), 8000, step=1),
+        tf.errors.InvalidArgumentError,
+        "audio: data must have 1 to 32767 channels",
+    ),
+    (
+        lambda: summary.audio("a", np.zeros((1, 5, 1)), 2**32, step=1),
+        tf.errors.InvalidArgumentError,
+        "sample_rate must be from 1 to 2147483647, got 4294967296",
+    ),
+    (lambda: summary.scalar("s", 1.0, step=2**63), ValueError, "step must be an integer of 64"),
+    (lambda: summary.scalar("s", 1.0, step=np.uint64(2**63)), ValueError, "step must be"),
+    (lambda: summary.scalar("\ud800", 1.0, step=1), ValueError, "tag must be Unicode text"),
     (lambda: summary.audio("a", np.zeros(3), 8000, step=1), ValueError, r"got \(3,\)"),
     (lambda: summary.audio("a", [[[0.0]]], 8000, 1, encoding="mp3"), ValueError, "must be 'wav'"),
-    (lambda: summary.audio("a", [[[0.0]]], 0, 1), tf.errors.InvalidArgumentError, "sample_rate=0"),
+    (lambda: summary.audio("a", [[[0.0]]], 0, 1), tf.errors.InvalidArgumentError, "7, got 0"),
 ]
 
 

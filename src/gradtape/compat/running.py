@@ -9,9 +9,16 @@ from __future__ import annotations
 import io
 import os
 import sys
+import zipimport
 from collections.abc import Callable
 from importlib import util
-from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import (
+    BuiltinImporter,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -30,9 +37,10 @@ class UsageError(Exception):
 def run_script(path: str, arguments: list[str]) -> None:
     """Runs a file, or a folder or archive that has a `__main__.py`."""
     install()
-    file_name = os.path.abspath(path)  # noqa: PTH100 - links are not followed
+    # Not `abspath`, which takes `link/..` for the folder of the link.
+    file_name = os.getcwd() if path == "." else os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
     sys.argv = [path, *arguments]
-    if os.path.isdir(path) or _is_archive(path):  # noqa: PTH112 - as it was given
+    if os.path.isdir(path) or _is_archive(file_name):  # noqa: PTH112 - as it was given
         _run_folder(path, file_name)
         return
     try:
@@ -44,8 +52,17 @@ def run_script(path: str, arguments: list[str]) -> None:
         raise UsageError(f"{path!r} cannot be read: {error.strerror}.") from error
     if not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - as Python does
+    if path.endswith(".pyc"):
+        loader = SourcelessFileLoader("__main__", file_name)
+        _run(
+            lambda: loader.get_code("__main__"),
+            __file__=file_name,
+            __cached__=None,
+            __loader__=loader,
+        )
+        return
     _run(
-        lambda: compile(source, file_name, "exec", dont_inherit=True),
+        lambda: _compiled(source, file_name),
         __file__=file_name,
         __cached__=None,
         __loader__=SourceFileLoader("__main__", file_name),
@@ -63,7 +80,7 @@ def run_text(source: str | bytes, given_as: str, arguments: list[str]) -> None:
     if not sys.flags.safe_path:
         sys.path[0] = ""
     _run(
-        lambda: compile(source, name, "exec", dont_inherit=True),
+        lambda: _compiled(source, name),
         __loader__=BuiltinImporter,
         **names,
     )
@@ -72,6 +89,7 @@ def run_text(source: str | bytes, given_as: str, arguments: list[str]) -> None:
 def run_module(name: str, arguments: list[str]) -> None:
     """Runs a module that can be imported, or the `__main__` of a package."""
     install()
+    sys.argv = ["-m", *arguments]
     with _WithoutLauncher():
         spec = _spec_of(name)
     sys.argv = [spec.origin or name, *arguments]
@@ -105,34 +123,57 @@ def _spec_of(name: str) -> ModuleSpec:
     """What is known of a module. Packages above it are imported, and their errors are their own."""
     if name.startswith("."):
         raise UsageError(f"{name!r} is relative: give the full name of the module.")
-    try:
-        spec = util.find_spec(name)
-        if spec is not None and spec.submodule_search_locations is not None:
-            spec = util.find_spec(f"{name}.__main__")
-    except (ImportError, ValueError) as error:
-        missing = getattr(error, "name", None)
-        if missing is not None and not f"{name}.".startswith(f"{missing}."):
-            raise  # a package above imports what is not there
-        advice = f" (try {name[:-3]!r})" if name.endswith(".py") else ""
-        raise UsageError(f"the module {name!r} cannot be found{advice}: {error}") from error
+    spec = _found(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = _found(f"{name}.__main__")
     if spec is None:
         raise UsageError(f"there is no module {name!r}, or no __main__ in it.")
+    if not hasattr(spec.loader, "get_code"):
+        raise UsageError(f"the module {name!r} has no Python code of its own.")
     return spec
 
 
-def _is_archive(path: str) -> bool:
-    if path.endswith(".py") or not os.path.isfile(path):  # noqa: PTH113 - a pipe is read once
-        return False
-    import zipfile  # noqa: PLC0415 - few ask
+def _found(name: str) -> ModuleSpec | None:
+    advice = f" (try {name[:-3]!r})" if name.endswith(".py") else ""
+    missing = f"the module {name!r} cannot be found{advice}"
+    package = name.rpartition(".")[0]
+    if package:
+        try:
+            __import__(package)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{package}.".startswith(f"{error.name}."):
+                raise  # a package above imports what is not there
+            raise UsageError(f"{missing}: {error}") from error
+    try:
+        return util.find_spec(name)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{missing}: {error}") from error
 
-    return zipfile.is_zipfile(path)
+
+def _is_archive(path: str) -> bool:
+    """Whether Python imports from a file, or from a folder in it; a pipe is not read."""
+    try:
+        zipimport.zipimporter(path)
+    except zipimport.ZipImportError:
+        return False
+    return True
+
+
+def _compiled(source: str | bytes, file_name: str) -> CodeType:
+    try:
+        return compile(source, file_name, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        if error.filename is None:  # the source is no text
+            error.filename = file_name
+        raise
 
 
 def _run(code: Callable[[], Any], **names: Any) -> None:
     """Runs code as a `__main__` that has these names."""
     main = ModuleType("__main__")
-    vars(main).update(__builtins__=sys.modules["builtins"], __annotations__={}, **names)
+    vars(main).update(__annotations__={}, __builtins__=sys.modules["builtins"], **names)
     sys.modules["__main__"] = main
+    sys.modules["__mp_main__"] = main  # what it is called in processes that are started afresh
     with _WithoutLauncher():
         made = code()
         if not isinstance(made, CodeType):
@@ -147,8 +188,9 @@ class _WithoutLauncher:
         """Does nothing."""
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and not issubclass(kind, (SystemExit, UsageError)):
-            sys.excepthook = _showing_own_lines(sys.excepthook)
+        hook = getattr(sys, "excepthook", None)
+        if hook is not None and kind is not None and not issubclass(kind, UsageError):
+            sys.excepthook = _showing_own_lines(hook)
 
 
 def _showing_own_lines(shown: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,6 +198,7 @@ def _showing_own_lines(shown: Callable[..., Any]) -> Callable[..., Any]:
         while traceback is not None and _is_launchers(traceback.tb_frame.f_code.co_filename):
             traceback = traceback.tb_next
         error.__traceback__ = traceback  # none is left for an error of the program's syntax
+        sys.last_traceback = traceback
         shown(kind, error, traceback)
 
     return show

@@ -75,7 +75,7 @@ def _plain(value: Any) -> Any:
         return value.numpy().tolist()
     if isinstance(value, np.ndarray):
         return [_plain(entry) for entry in value] if value.ndim else value.item()
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         return [_plain(entry) for entry in value]
     return value
 

@@ -475,6 +475,8 @@ class RaggedTensor(RaggedOperators):
         splits = known(self._row_splits, "numpy: row_splits", "return the RaggedTensor").tolist()
         inner = self._values.numpy()
         rows = [inner[a:b] for a, b in pairwise(splits)]
+        if not rows:
+            return inner[:0].reshape(-1)
         if len({row.shape for row in rows}) == 1 and not isinstance(self._values, RaggedTensor):
             return np.stack(rows)
         found = np.empty(len(rows), object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -194,22 +195,27 @@ def as_string(
             "as_string: precision, scientific and shortest are for floats, but input has dtype "
             f"{given.dtype.name}."
         )
-    flags = (fill if fill != " " else "") if width >= 0 or fill in "+#" else ""
-    size = f"{flags}{width if width >= 0 else ''}"
+    if fill in "+ " and given.dtype.is_unsigned:
+        fill = ""  # in C, which prints for TensorFlow, these are for signed numbers
+    size = f"{width if width >= 0 else ''}"
     kind = "e" if scientific else "g" if shortest else "f"
     digits = f".{precision}" if precision >= 0 else ""
+    form = f"%{fill}{size}{digits}{kind}"
+    no_number = f"%{fill if fill != '0' else ''}{size}{kind}"  # NaN has no leading zeros
+
+    def shown(value: float) -> str:
+        return (form if math.isfinite(value) else no_number) % value
+
     if given.dtype.is_bool:
         found = [b"true" if value else b"false" for value in array.reshape(-1).tolist()]
     elif given.dtype.is_integer:
-        found = [(f"%{size}d" % value).encode() for value in array.reshape(-1).tolist()]
+        found = [(f"%{fill}{size}d" % value).encode() for value in array.reshape(-1).tolist()]
     elif is_real:
-        form = f"%{size}{digits}{kind}"
         values = array.reshape(-1).astype(np.float64).tolist()
-        found = [(form % value).encode() for value in values]
+        found = [shown(value).encode() for value in values]
     else:
-        form = f"(%{size}{digits}{kind},%{size}{digits}{kind})"
         values = array.reshape(-1).tolist()
-        found = [(form % (value.real, value.imag)).encode() for value in values]
+        found = [f"({shown(value.real)},{shown(value.imag)})".encode() for value in values]
     return Tensor(array_of_texts(found, array.shape))
 
 
@@ -241,5 +247,5 @@ def format_(
         array = as_tensor(value, argument=f"format: inputs[{i}]")
         if array.dtype != dtypes.string:
             array = Tensor(np.asarray(numbers(array, f"format: inputs[{i}]")))
-        found += (values_in_words(array.array, limit), part)
-    return Tensor(array_of_texts(["".join(found).encode()], ()))
+        found += (values_in_words(array.array, limit, undecoded="surrogateescape"), part)
+    return Tensor(array_of_texts(["".join(found).encode(errors="surrogateescape")], ()))

@@ -21,6 +21,9 @@ from gradtape.summary.recording import STRING, record, tag_of
 from gradtape.summary.writers import tensorboards
 
 _BUCKETS = 30
+_LARGE, _SMALL = np.finfo(np.float64).max / 4, 1e-290
+# What the header of a WAV file holds of 16-bit samples; bytes a second are its 32-bit number.
+_MOST_CHANNELS, _MOST_RATE = (2**16 - 1) // 2, (2**32 - 1) // 2
 
 
 def _about(plugin: str, description: str | None, **more: Any) -> Any:
@@ -92,8 +95,14 @@ def _counted(array: Any, count: int) -> Any:
         found[:, :2] = high
         found[-1, 2] = values.size
         return found
+    scale = 1.0  # so that neither the range is infinite nor a bucket's width 0
+    if max(-low, high) > _LARGE:
+        scale = 4.0
+    elif high / 2 - low / 2 < _SMALL:
+        scale = 2.0**-600
+    values, low, high = values / scale, low / scale, high / scale
     with Quiet():  # of infinite numbers
-        edges = np.linspace(low, high, count + 1)
+        edges = np.linspace(low, high, count + 1) * scale
     found[:, 0], found[:, 1] = edges[:-1], edges[1:]
     if np.isfinite(low) and np.isfinite(high):
         places = np.floor((values - low) / ((high - low) / count)).astype(np.int64)
@@ -132,6 +141,11 @@ def image(
         if not 1 <= channels <= 4 or not height or not width:
             raise errors.invalid_argument(
                 f"image: data must have 1 to 4 channels and some pixels, got shape {pixels.shape}."
+            )
+        if pixels.dtype.kind in "bc":
+            raise errors.invalid_argument(
+                f"image: data must be integers or floats, got dtype {pixels.dtype}: convert it "
+                "with gradtape.cast."
             )
         bytes_of = convert_image_dtype(Tensor(pixels[:most]), dtypes.uint8, saturate=True).numpy()
         files = [png_files.encoded(one, -1) for one in bytes_of]
@@ -191,9 +205,11 @@ def audio(
         raise ValueError(f"audio: encoding must be 'wav', got {encoding!r}.")
     most = as_int(max_outputs, "audio: max_outputs")
     rate = as_int(sample_rate, "audio: sample_rate")
-    if most < 0 or rate < 1:
+    if most < 0:
+        raise errors.invalid_argument(f"audio: max_outputs must not be negative, got {most}.")
+    if not 1 <= rate <= _MOST_RATE:
         raise errors.invalid_argument(
-            f"audio: max_outputs={most} must not be negative, and sample_rate={rate} be positive."
+            f"audio: sample_rate must be from 1 to {_MOST_RATE}, got {rate}."
         )
 
     def shown(array: Any) -> Any:
@@ -201,6 +217,10 @@ def audio(
         if samples.ndim != 3:
             raise ValueError(
                 f"audio: data must have shape [number, samples, channels], got {samples.shape}."
+            )
+        if not 1 <= samples.shape[2] <= _MOST_CHANNELS:
+            raise errors.invalid_argument(
+                f"audio: data must have 1 to {_MOST_CHANNELS} channels, got shape {samples.shape}."
             )
         files = [_wave(one, rate) for one in samples[:most]]
         found = np.empty((len(files), 2), object)

@@ -171,6 +171,8 @@ def record(
         return _told(False)
     if not isinstance(tag, str):
         raise TypeError(f"A summary's tag must be a string, got {tag!r}.")
+    if not tag.isascii() and any("\ud800" <= letter <= "\udfff" for letter in tag):
+        raise ValueError(f"A summary's tag must be Unicode text, got {tag!r}.")
     if not inside_a_program():
         if not _holds(state.condition):
             return _told(False)
@@ -250,11 +252,15 @@ def _step(step: Any) -> int:
     if step is None:
         raise _no_step()
     if isinstance(step, int) and not isinstance(step, bool):
-        return step
-    array = np.asarray(on_host(as_tensor(step, argument="step").array))
-    if array.ndim or array.dtype.kind not in "iu":
-        raise TypeError(f"step must be an integer, got {step!r}.")
-    return int(array)
+        number = step
+    else:
+        array = np.asarray(on_host(as_tensor(step, argument="step").array))
+        if array.ndim or array.dtype.kind not in "iu":
+            raise TypeError(f"step must be an integer, got {step!r}.")
+        number = int(array)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"step must be an integer of 64 bits, got {number}.")
+    return number
 
 
 def _add(writer: SummaryWriter, tag: str, step: int, array: Any, metadata: Any) -> bool:

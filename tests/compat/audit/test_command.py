@@ -3,6 +3,7 @@
 import ast
 import gc
 import json
+import os
 import re
 
 import pytest
@@ -105,6 +106,17 @@ def test_the_page(project, capsys):
     assert "&lt;b&gt;.py:2" in page
     assert "<b>" not in page
     assert page.count("<table>") == page.count("</table>") == 4
+
+
+@pytest.mark.parametrize("form", ["--all", "--json", "--html"])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_names_of_files_that_the_output_cannot_spell(tmp_path, form, encoding):
+    for name in (os.fsdecode(b"\xff.py"), "日本.py"):
+        (tmp_path / name).write_text("import tensorflow as tf\ntf.exp(1)\ntf.exp(")
+    (tmp_path / "good.py").write_text("import tensorflow as tf\ntf.exp(1)\n")
+    done = python("-m", "gradtape", "audit", tmp_path, form, PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("dcff.py") == 1
 
 
 def test_the_exit_status(tmp_path, capsys):

@@ -68,6 +68,52 @@ def test_files_of_folders(tmp_path):
     ]
 
 
+OTHERS = {
+    "a parameter": "def f({name}):\n    return {use}",
+    "a parameter with a default": "def f(a, /, b=1, *c, {name}=2, **d):\n    if a: return {use}",
+    "the other positional arguments": "def f(*{name}): {use}",
+    "the other keywords": "async def f(**{name}): {use}",
+    "a parameter of a lambda": "f = lambda {name}: {use}",
+    "of an outer function": "def f({name}):\n    def g(): return {use}\n    return g",
+    "a method's": "class A:\n    def __init__(self, {name}):\n        self.x = {use}",
+    "assigned in a function": "def f():\n    {name} = [1]\n    {use}",
+    "a loop's in a function": "def f():\n    for {name} in ():\n        {use}",
+    "several in a function": "def f():\n    a, {name} = 1, 2\n    {use}",
+    "assigned in the file": "{name} = [1]\n{use}\ndef f():\n    return {use}",
+}
+TENSORFLOWS = {
+    "in a function": "def f(x):\n    return {use}",
+    "imported in the function": "def f():\n    {imported}\n    {name} = {name} or 3\n    {use}",
+    "beside a parameter": "def f({name}): pass\n{use}",
+    "its default": "def f({name}={use}): pass",
+    "global": "def f():\n    global {name}\n    {name} = 3\n    {use}",
+    "absent where it is not installed": "try:\n    {imported}\nexcept ImportError:\n"
+    "    {name} = None\n{use}",
+    "imported again": "{name} = None\n{imported}\n{use}",
+    "assigned elsewhere": "def f():\n    {name} = 3\ndef g():\n    {use}",
+    "before it is something else": "{use}\n{name} = 3",
+    "assigned by its value": "{name} = f({use})",
+    "a module by another name": "b = a = {name}\nb.nothing",
+    "set": "{use} = 3",
+    "set to a name": "{use} = f",
+}
+IMPORTS = {
+    "layers": ("from tensorflow.keras import layers", "keras.layers.nothing"),
+    "tf": ("import tensorflow as tf", "nothing"),
+    "nn": ("import tensorflow.nn as nn", "nn.nothing"),
+}
+
+
+@pytest.mark.parametrize("name", IMPORTS)
+@pytest.mark.parametrize("where", [*OTHERS, *TENSORFLOWS])
+def test_what_a_name_is_depends_on_where_it_stands(name, where):
+    imported, meant = IMPORTS[name]
+    text = {**OTHERS, **TENSORFLOWS}[where]
+    program = f"{imported}\n" + text.format(name=name, use=f"{name}.nothing", imported=imported)
+    found = [use for use, _ in names(program) if use.endswith("nothing")]
+    assert found == ([meant] if where in TENSORFLOWS else [])
+
+
 def write_notebook(path, *cells):
     content = [{"cell_type": kind, "source": source} for kind, source in cells]
     path.write_text(json.dumps({"cells": content, "nbformat": 4}))
@@ -90,9 +136,27 @@ def test_a_notebook(tmp_path):
     assert broken == Unread(f"{tmp_path}/n.ipynb, cell 6", "line 1: invalid syntax")
 
 
+def test_every_sheet_of_an_older_notebook(tmp_path):
+    sheets = [
+        {"cells": [{"cell_type": "code", "input": text}]}
+        for text in ("import tensorflow as tf\ntf.sin", ["tf.", "cos"])
+    ]
+    (tmp_path / "n.ipynb").write_text(json.dumps({"worksheets": sheets, "nbformat": 3}))
+    found = [(use.name, use.place[-6:]) for use in uses(list(codes(str(tmp_path / "n.ipynb"))))]
+    assert found == [("sin", "cell 1"), ("cos", "cell 2")]
+
+
+@pytest.mark.parametrize("nothing", [{"source": None}, {}, {"source": []}, {"source": ""}])
+def test_a_cell_without_code_hides_no_other(tmp_path, nothing):
+    cells = [{"cell_type": "code", **nothing}, {"cell_type": "code", "source": "import tensorflow"}]
+    (tmp_path / "n.ipynb").write_text(json.dumps({"cells": cells}))
+    assert not [piece for piece in codes(str(tmp_path / "n.ipynb")) if isinstance(piece, Unread)]
+
+
 @pytest.mark.parametrize(
     "line",
     [
+        "!pip install a \\\n    b \\\n  c", "if True:\n    !ls \\\n   x\n    pass",
         "?tf.exp", "??tf.exp", "tf.exp?", "tf.exp??", "%timeit tf.sin(1)", "%cd ..", "!ls *.py",
         "!!ls", "files = !ls", "a, b = !ls", "now = %time", "x = 7 \\\n  % 4", "x = (7\n  %4)",
         "print('%d'\n      % 3)", 'x = """\n! or %s?\n""" % 3', "assert 1 \\\n  != 2",
@@ -125,7 +189,7 @@ def test_files_that_are_no_code_are_named(tmp_path, data, says):
     assert says in found.reason
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"cells": 1}', '{"cells": [1]}'])
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"cells": 1}', '{"cells": [1]}', "[" * 100_000])
 def test_what_is_no_notebook_is_named(tmp_path, text):
     (tmp_path / "x.ipynb").write_text(text)
     (found,) = codes(str(tmp_path / "x.ipynb"))

@@ -46,7 +46,8 @@ def audit(arguments: Sequence[str]) -> int:
         written = report.as_html(findings)
     else:
         written = report.text(findings, everything=chosen.all)
-    sys.stdout.write(written)
+    encoding = sys.stdout.encoding or "utf-8"  # which may lack letters of a file's name
+    sys.stdout.write(written.encode(encoding, "backslashreplace").decode(encoding))
     if findings.of(ABSENT):
         return 1
     return 2 if findings.lost == findings.files else 0

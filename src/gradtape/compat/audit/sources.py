@@ -85,13 +85,14 @@ def _cells(file: str, data: bytes) -> Iterator[Code | Unread]:
         notebook = json.loads(data)
         if not isinstance(notebook, dict) or not {"cells", "worksheets"} & notebook.keys():
             raise ValueError("it has no cells")
-        cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
+        sheets = [notebook] if "cells" in notebook else notebook["worksheets"]
+        cells = [cell for sheet in sheets for cell in sheet["cells"]]
         texts = [
-            (number, "".join(cell.get("source", cell.get("input", ""))))  # a text, or its lines
+            (number, "".join(cell.get("source") or cell.get("input") or ""))  # a text, or its lines
             for number, cell in enumerate(cells, 1)
             if cell.get("cell_type") == "code"
         ]
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         yield Unread(file, f"it is not a notebook: {error}")
         return
     if not any(_MODULE in text for _, text in texts):
@@ -102,16 +103,24 @@ def _cells(file: str, data: bytes) -> Iterator[Code | Unread]:
         place = f"{file}, cell {number}"
         found = _parsed(place, text)
         if isinstance(found, Unread):
-            lines = [_without_command(line) for line in text.splitlines()]
-            found = _parsed(place, "\n".join(lines))
+            found = _parsed(place, "\n".join(_without_commands(text.splitlines())))
         yield found
 
 
-def _without_command(line: str) -> str:
-    """A line of a cell; one that is not Python but a command of the notebook does nothing."""
-    if not _COMMAND.match(line):
-        return line
-    return line[: len(line) - len(line.lstrip())] + "pass"
+def _without_commands(lines: Sequence[str]) -> Iterator[str]:
+    """The lines of a cell; one that is not Python but a command of the notebook does nothing, nor
+    do those on which it goes on.
+    """
+    goes_on = False
+    for line in lines:
+        if goes_on:
+            yield ""
+        elif _COMMAND.match(line):
+            yield line[: len(line) - len(line.lstrip())] + "pass"
+        else:
+            yield line
+            continue
+        goes_on = line.endswith("\\")
 
 
 def _parsed(place: str, source: str) -> Code | Unread:

@@ -2,9 +2,11 @@
 that follow.
 
 A name is followed through imports (`import tensorflow as tf`, `from tensorflow.keras import
-layers as L`) and plain assignments of modules (`K = tf.keras.backend`), in the whole file. After
-`from tensorflow import *`, a name that the file does not define is TensorFlow's, if it has such a
-name. What a function gets as an argument, or finds by a string, is not seen.
+layers as L`) and plain assignments of modules (`K = tf.keras.backend`), in the whole file but for
+functions in which the name is a parameter or is given something else, and lines after which the
+file gives it something else. After `from tensorflow import *`, a name that the file does not define
+is TensorFlow's, if it has such a name. What a function gets as an argument, or finds by a string,
+is not seen.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from gradtape.compat import tensorflow_names
 from gradtape.compat.audit.sources import Code
 
 _Import: TypeAlias = ast.Import | ast.ImportFrom
+_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _MODULES = ast.Attribute, ast.Name
+_FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
 
 
 class Use(NamedTuple):
@@ -34,8 +38,8 @@ def uses(codes: Sequence[Code]) -> Iterator[Use]:
     """
     parts = [(code, _parts(code.tree)) for code in codes]
     aliases = _Aliases()
-    for _, (imports, _, _) in parts:
-        for statement in imports:
+    for _, found_parts in parts:
+        for statement in found_parts.imports:
             aliases.add(statement)
     if not aliases.known and not aliases.imported:
         return
@@ -43,48 +47,106 @@ def uses(codes: Sequence[Code]) -> Iterator[Use]:
     if aliases.stars:
         bare = {id(code): _names(code.tree) for code, _ in parts}
         aliases.add_stars({name for code, _ in parts for name in _bound(code.tree)})
-    for _, (_, assignments, _) in parts:
-        for assignment in sorted(assignments, key=lambda node: node.lineno):
+    for code, found_parts in parts:
+        aliases.hide(code.tree, found_parts)
+        for assignment in sorted(found_parts.assignments, key=lambda node: node.lineno):
             aliases.follow(assignment)
-    for code, (imports, _, attributes) in parts:
-        found = {Use(name, code.place, line) for name, line in aliases.imported_by(imports)}
-        for node in [*attributes, *bare.get(id(code), ())]:
+    for code, found_parts in parts:
+        imported = aliases.imported_by(found_parts.imports)
+        found = {Use(name, code.place, line) for name, line in imported}
+        for node in [*found_parts.attributes, *bare.get(id(code), ())]:
             name = aliases.name_of(node)
             if name:
                 found.add(Use(_as_far_as_known(name), code.place, node.lineno))
         yield from sorted(found, key=lambda use: (use.line, use.name))
 
 
-def _parts(tree: ast.Module) -> tuple[list[_Import], list[ast.Assign], list[ast.Attribute]]:
-    """The imports, the assignments of attributes, and the longest attributes: `a.b.c`, but not
-    `a.b`.
+class _Parts(NamedTuple):
+    """What counts of a piece of code: its imports, its assignments of modules, the longest
+    attributes (`a.b.c`, but not `a.b`), its functions, and the names that are given anything else,
+    with the lines.
     """
-    imports: list[_Import] = []
-    assignments: list[ast.Assign] = []
-    attributes: list[ast.Attribute] = []
+
+    imports: list[_Import]
+    assignments: list[ast.Assign]
+    attributes: list[ast.Attribute]
+    functions: list[_Function]
+    stored: dict[str, list[int]]
+
+
+def _parts(tree: ast.AST) -> _Parts:
+    found = _Parts([], [], [], [], {})
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         kind = type(node)
         if kind is ast.Name or kind is ast.Constant:
+            if kind is ast.Name and type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
+                found.stored.setdefault(node.id, []).append(node.lineno)  # type: ignore[attr-defined]
             continue
         if kind is ast.Attribute:
-            attributes.append(node)  # type: ignore[arg-type]
+            found.attributes.append(node)  # type: ignore[arg-type]
             while type(node) is ast.Attribute:
                 node = node.value
             waiting.append(node)
             continue
         if kind is ast.Import or kind is ast.ImportFrom:
-            imports.append(node)  # type: ignore[arg-type]
+            found.imports.append(node)  # type: ignore[arg-type]
             continue
         if kind is ast.Assign and type(node.value) in _MODULES:  # type: ignore[attr-defined]
-            assignments.append(node)  # type: ignore[arg-type]
+            found.assignments.append(node)  # type: ignore[arg-type]
+            waiting.append(node.value)  # type: ignore[attr-defined]
+            waiting += [part for part in node.targets if type(part) is not ast.Name]  # type: ignore[attr-defined]
+            continue
+        if kind in _FUNCTIONS:
+            found.functions.append(node)  # type: ignore[arg-type]
         for value in vars(node).values():
             if type(value) is list:
                 waiting += [part for part in value if isinstance(part, ast.AST)]
             elif isinstance(value, ast.AST):
                 waiting.append(value)
-    return imports, assignments, attributes
+    return found
+
+
+def _own(function: _Function, stored: set[str]) -> set[str]:
+    """The names that are something of a function's own: parameters, and those of `stored` that it
+    assigns and neither imports, declares global nor gives a module.
+    """
+    takes = function.args
+    listed = [*takes.posonlyargs, *takes.args, *takes.kwonlyargs, takes.vararg, takes.kwarg]
+    own = {argument.arg for argument in listed if argument is not None}
+    if isinstance(function, ast.Lambda) or not stored:
+        return own
+    given, others = set[str](), set[str]()
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        match node := waiting.pop():
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
+                continue
+            case ast.Name(name, ast.Store()):
+                given.add(name)
+            case ast.Global(names) | ast.Nonlocal(names):
+                others.update(names)
+            case ast.Import() | ast.ImportFrom():
+                others.update(alias.asname or alias.name for alias in node.names)
+            case ast.Assign(targets, ast.Attribute() | ast.Name()):
+                others.update(_names_of(targets))
+        waiting += ast.iter_child_nodes(node)
+    return own | ((given & stored) - others)
+
+
+def _imported(parts: _Parts, before: ast.stmt) -> set[str]:
+    """The names that are imported, or are given a module, after a statement."""
+    return {
+        alias.asname or alias.name
+        for node in parts.imports
+        if node.lineno > before.lineno
+        for alias in node.names
+    }.union(*(_names_of(node.targets) for node in parts.assignments if node.lineno > before.lineno))
+
+
+def _names_of(targets: Sequence[ast.expr]) -> set[str]:
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def _names(tree: ast.Module) -> list[ast.Name]:
@@ -134,6 +196,7 @@ class _Aliases:
         self.known: dict[str, str] = {}
         self.imported: list[tuple[_Import, str]] = []
         self.stars: list[str] = []
+        self.hidden: set[int] = set()  # nodes of names that are something else in a function
 
     def imported_by(self, statements: Sequence[_Import]) -> Iterator[tuple[str, int]]:
         """What some import statements name themselves, and their lines."""
@@ -172,13 +235,42 @@ class _Aliases:
                 if name not in bound:
                     self.known.setdefault(name, f"{parent}.{name}".lstrip("."))
 
+    def hide(self, tree: ast.Module, parts: _Parts) -> None:
+        """Finds where a name is something else: in a function whose own it is, and after the line
+        that gives it something else.
+        """
+        names = set(self.known).union(*(_names_of(node.targets) for node in parts.assignments))
+        stored = {name: parts.stored[name] for name in parts.stored.keys() & names}
+        for function in parts.functions:
+            lines = range(function.lineno, (function.end_lineno or 0) + 1)
+            inside = {name for name, places in stored.items() if any(at in lines for at in places)}
+            own = _own(function, inside) & names
+            if own:
+                body = function.body if isinstance(function.body, list) else [function.body]
+                self._hide(body, own)
+        for place, statement in enumerate(tree.body if stored else ()):
+            match statement:
+                case ast.Assign(targets, value) if not isinstance(value, _MODULES):
+                    later = tree.body[place + 1 :]
+                    self._hide(
+                        later, (_names_of(targets) & stored.keys()) - _imported(parts, statement)
+                    )
+
+    def _hide(self, nodes: Sequence[ast.AST], names: set[str]) -> None:
+        if names:
+            self.hidden.update(
+                id(node)
+                for part in nodes
+                for node in ast.walk(part)
+                if type(node) is ast.Name and node.id in names
+            )
+
     def follow(self, node: ast.Assign) -> None:
         """Adds a name that is given to a module: `K = tf.keras.backend`."""
-        match node:
-            case ast.Assign([ast.Name(name)], value):
-                full = self.name_of(value)
-                if full is not None and tensorflow_names.is_namespace(full):
-                    self.known.setdefault(name, full)
+        full = self.name_of(node.value)
+        if full is not None and tensorflow_names.is_namespace(full):
+            for name in _names_of(node.targets):
+                self.known.setdefault(name, full)
 
     def name_of(self, node: ast.expr) -> str | None:
         """The name of an attribute, relative to `tf`; None if it is none of TensorFlow's."""
@@ -186,7 +278,7 @@ class _Aliases:
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name) or node.id not in self.known:
+        if not isinstance(node, ast.Name) or node.id not in self.known or id(node) in self.hidden:
             return None
         return ".".join([*filter(None, [self.known[node.id]]), *reversed(parts)])
 

@@ -451,12 +451,17 @@ def _shown(value: Any, limit: int, *, quoted: bool) -> Any:
     return value
 
 
-def values_in_words(array: Any, limit: int, *, quoted: bool = True, depth: int = 1) -> str:
-    """An array's values, `limit` of them at each end of each axis, or all if it is negative."""
+def values_in_words(
+    array: Any, limit: int, *, quoted: bool = True, undecoded: str = "replace", depth: int = 1
+) -> str:
+    """An array's values, `limit` of them at each end of each axis, or all if it is negative.
+
+    `undecoded` is what Python does with bytes that are not UTF-8.
+    """
     if not np.ndim(array):
-        return _element(array[()] if isinstance(array, np.ndarray) else array, quoted)
+        return _element(array[()] if isinstance(array, np.ndarray) else array, quoted, undecoded)
     texts = [
-        values_in_words(array[i], limit, quoted=quoted, depth=depth + 1)
+        values_in_words(array[i], limit, quoted=quoted, undecoded=undecoded, depth=depth + 1)
         for i in _ends(len(array), limit)
     ]
     if 0 <= limit and 2 * limit < len(array):
@@ -469,13 +474,19 @@ def _ends(size: int, limit: int) -> Sequence[int]:
     return range(size) if whole else [*range(limit), *range(size - limit, size)]
 
 
-def _element(value: Any, quoted: bool) -> str:
+_ESCAPES = {code: f"\\{code:03o}" for code in (*range(32), 127)} | {
+    ord(letter): f"\\{escape}" for letter, escape in zip("\n\r\t\"'\\", "nrt\"'\\", strict=True)
+}
+"""How control characters, quotes and backslashes are written between quotes, as in C."""
+
+
+def _element(value: Any, quoted: bool, undecoded: str) -> str:
     """A number with as few digits as tell it from its neighbours;
     text in quotes if it stands beside others.
     """
     if isinstance(value, (bytes, str)):
-        text = value.decode(errors="replace") if isinstance(value, bytes) else value
-        return f'"{text}"' if quoted else text
+        text = value.decode(errors=undecoded) if isinstance(value, bytes) else value
+        return f'"{text.translate(_ESCAPES)}"' if quoted else text
     if value.dtype.kind in "biu":
         return str(int(value))
     if value.dtype.kind == "c":

@@ -10,10 +10,13 @@ import pytest
 import gradtape as tf
 from gradtape.data import threads
 
+STAYED = set()
+"""Threads of a test that failed, whose pipeline its traceback keeps."""
+
 
 def ours():
     """The threads that work for datasets."""
-    return [t for t in threading.enumerate() if t.name.startswith("gradtape-")]
+    return [t for t in threading.enumerate() if t.name.startswith("gradtape-") and t not in STAYED]
 
 
 def gone(seconds=5.0):
@@ -29,7 +32,9 @@ def gone(seconds=5.0):
 def no_thread_is_left():
     assert gone()
     yield
-    assert gone(), ours()
+    left = [] if gone() else ours()
+    STAYED.update(left)
+    assert not left
 
 
 def slowly(n):
@@ -120,7 +125,8 @@ def test_prefetch_overlaps_with_a_step():
     assert ahead < 0.8 * alone
 
 
-def test_elements_that_take_no_time_need_no_thread():
+def test_elements_that_take_no_time_need_no_thread(monkeypatch):
+    monkeypatch.setattr(threads, "WORTH_A_THREAD", 60.0)  # no time, on a machine however busy
     elements = iter(tf.data.Dataset.range(100).batch(10).prefetch(2))
     next(elements)
     next(elements)
@@ -227,12 +233,13 @@ def test_closing_does_not_wait_for_ever(name, monkeypatch):
         return slowly(n)
 
     elements = iter(BLOCKED[name](wait))
-    assert int(next(elements)) == 0
-    int(next(elements))
-    elements.close()
-    assert not going_on.is_set()
-    assert next(elements, None) is None
-    going_on.set()
+    try:
+        taken = [int(next(elements)) for _ in range(2)]
+        elements.close()
+        assert next(elements, None) is None
+    finally:
+        going_on.set()
+    assert 4 not in taken
 
 
 def test_threads_end_after_an_error_that_ends_a_program():

@@ -99,6 +99,9 @@ def test_a_row_picks_only_from_its_own_row(x):
     [
         (lambda: tf.RaggedTensor.from_row_splits([1], [0, 2]), INVALID, "1 values"),
         (lambda: tf.RaggedTensor.from_row_splits([1], ["a"]), TypeError, "row_splits"),
+        (lambda: tf.ragged.row_splits_to_segment_ids([1, 2]), INVALID, "begin with 0"),
+        (lambda: tf.ragged.row_splits_to_segment_ids([0, 3, 1]), INVALID, "must not fall"),
+        (lambda: tf.ragged.row_splits_to_segment_ids([]), ValueError, "may not be empty"),
         (lambda: tf.ragged.constant([[1], 2]), ValueError, "nesting depth"),
         (lambda: tf.ragged.constant([["a"], [2]]), ValueError, "cannot convert"),
         (lambda: tf.ragged.cross([]), NotImplementedError, "HashedCrossing"),

@@ -229,13 +229,15 @@ def row_splits_to_segment_ids(splits: Any, name: str | None = None, out_type: An
     array([0, 2, 2])
     """
     bounds = partitions.partition(splits, "row_splits_to_segment_ids: splits")
-    count = int(known(bounds, "row_splits_to_segment_ids: splits", "use constants")[-1])
-    found = partitions.rowids_of_splits(bounds, count)
+    found = known(bounds, "row_splits_to_segment_ids: splits", "use constants")
+    count = int(found[-1]) if found.size else 0
+    partitions.check_splits(bounds, count, "row_splits_to_segment_ids")
+    ids = partitions.rowids_of_splits(bounds, count)
     return (
-        found
+        ids
         if out_type is None
         else partitions.in_dtype(
-            found, partitions.index_dtype(out_type, "row_splits_to_segment_ids: out_type")
+            ids, partitions.index_dtype(out_type, "row_splits_to_segment_ids: out_type")
         )
     )
 

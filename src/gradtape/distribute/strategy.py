@@ -15,13 +15,13 @@ from weakref import WeakKeyDictionary, ref
 from gradtape import nest
 from gradtape.blocks import Block, block
 from gradtape.convert import as_tensor
-from gradtape.core.device import device, find
+from gradtape.core.device import device
 from gradtape.core.replicas import now, running
 from gradtape.core.tensor import Tensor, full_name
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.beyond import BeyondXlaError
-from gradtape.core.xla.layouts import Layout, device_names, lay_out, layout_of_devices
+from gradtape.core.xla.layouts import Layout, lay_out, layout_of_devices
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.distribute.contexts import EagerContext, ReplicaContext, TracedContext
 from gradtape.distribute.datasets import (
@@ -31,6 +31,7 @@ from gradtape.distribute.datasets import (
     from_function,
 )
 from gradtape.distribute.lockstep import Lockstep
+from gradtape.distribute.meshes import names_of_devices
 from gradtape.distribute.options import ValueContext
 from gradtape.distribute.reductions import joined, operation, reduced
 from gradtape.distribute.values import PerReplica, of_replica, per_replica
@@ -299,18 +300,6 @@ def _per_replica(leaves: Sequence[Any]) -> Any:
     return per_replica([as_tensor(leaf, argument="Strategy.run: a result") for leaf in leaves])
 
 
-def _names(devices: Sequence[str] | None) -> list[str]:
-    """The devices that are named; without names all accelerators, or all parts of the CPU."""
-    if devices is not None:
-        places = [find(name) for name in devices]
-        names = [place.name for place in places if place is not None]
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"MirroredStrategy: devices must be different, got {list(devices)}.")
-        return names
-    known = device_names()
-    return [name for name in known if not name.startswith("CPU:")] or known
-
-
 @published("distribute.MirroredStrategy")
 class MirroredStrategy(Strategy):
     """A replica on each device of this process: on all GPUs or TPUs if there are any.
@@ -324,7 +313,7 @@ class MirroredStrategy(Strategy):
     """
 
     def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: Any = None) -> None:
-        super().__init__(_names(devices))
+        super().__init__(names_of_devices(devices, "MirroredStrategy"))
 
 
 @published(
@@ -373,7 +362,7 @@ class OneDeviceStrategy(Strategy):
     """
 
     def __init__(self, device: str) -> None:
-        super().__init__(_names([device]))
+        super().__init__(names_of_devices([device], "OneDeviceStrategy"))
 
 
 class _DefaultStrategy(Strategy):

@@ -60,8 +60,16 @@ def distribute_data_input(per_process_batch: Any, layout: Any, batch_dim_name: s
 
 def spread(variable: tf.Variable, layout: Any) -> None:
     """Spreads a Variable over devices as `layout` says, whatever writes it from now on."""
+    if not isinstance(layout, Layout):
+        layout = Layout(_sharding(layout), _batch_axis(layout))
     with tf.init_scope():  # a function may be being traced
-        lay_out(variable, Layout(_sharding(layout), _batch_axis(layout)))
+        lay_out(variable, layout)
+
+
+def divided(variable: tf.Variable) -> Layout | None:
+    """The layout of a Variable of which devices have different parts."""
+    layout: Layout | None = variable.divided_as
+    return None if layout is None or layout.sharding.is_fully_replicated else layout
 
 
 def _batch_axis(layout: Any) -> str | None:
@@ -79,6 +87,8 @@ def _put(value: Any, sharding: Any) -> Any:
 
 
 def _sharding(layout: Any) -> Any:
+    if isinstance(layout, Layout):
+        return layout.sharding
     return getattr(layout, "backend_layout", layout)
 
 

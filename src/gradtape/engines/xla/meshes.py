@@ -123,6 +123,32 @@ def is_spread(array: Any) -> bool:
     return len(array.devices()) > 1
 
 
+def grid(devices: Sequence[Any], axes: Sequence[tuple[str, int]]) -> Any:
+    """JAX's mesh of some devices, with named axes of certain lengths."""
+    names, sizes = [name for name, _ in axes], [size for _, size in axes]
+    return load().sharding.Mesh(np.array(list(devices)).reshape(sizes), tuple(names))
+
+
+def laid(mesh: Any, axes: Sequence[str | None], batch: str | None) -> Layout:
+    """The layout of values whose axes are each divided along an axis of a mesh, or not at all."""
+    sharding = load().sharding
+    return Layout(sharding.NamedSharding(mesh, sharding.PartitionSpec(*axes)), batch)
+
+
+def constrained(array: Any, layout: Layout, batches: int = 0) -> Any:
+    """A tracer that is divided so; `batches` axes before the layout's may be divided as it fits."""
+    sharding = load().sharding
+    spec = sharding.PartitionSpec
+    free = [spec.UNCONSTRAINED] * batches
+    wanted = sharding.NamedSharding(layout.sharding.mesh, spec(*free, *layout.sharding.spec))
+    return load().lax.with_sharding_constraint(array, wanted)
+
+
+def devices_everywhere(kind: str | None) -> list[Any]:
+    """The devices of all processes, of a kind such as `cpu` if one is given."""
+    return list(load().devices(kind))
+
+
 def mesh_of(devices: Sequence[Any], axis: str) -> Layout:
     """The layout of values that each of some devices has, where batches are divided along a named
     axis.

@@ -49,7 +49,7 @@ def reduced(way: ReduceOp, value: Any, axis: int | None, replicas: int) -> Any:
     if axis is None:
         total = _total(value)
         return total if way is ReduceOp.SUM else divided(total, replicas)
-    parts = [_sum_along(part, axis) for part in value.values]
+    parts = [_sum_along(part, axis) for part in value.everywhere]
     total = added([part for part, _ in parts])
     return total if way is ReduceOp.SUM else divided(total, sum(count for _, count in parts))
 
@@ -68,7 +68,7 @@ def _of_one(way: ReduceOp, value: Any, axis: int | None, replicas: int) -> Any:
 
 
 def _total(value: PerReplica) -> Any:
-    return added(list(value.values)) if value.stacked is None else _sum(value.stacked, 0)
+    return added(list(value.everywhere)) if value.stacked is None else _sum(value.stacked, 0)
 
 
 def added(values: Sequence[Any]) -> Any:

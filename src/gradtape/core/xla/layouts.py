@@ -23,7 +23,8 @@ from gradtape.engines.xla.meshes import Layout
 __all__ = [
     "Layout", "arrays_of_batch", "device_names", "devices_named", "devices_of_all_processes",
     "divide_evenly", "grid_of", "keep_together", "lay_out", "lay_out_first", "layout_of",
-    "layout_of_devices", "layout_on", "part_for_each", "part_of",
+    "layout_of_all_processes", "layout_of_devices", "layout_on", "own_parts", "part_for_each",
+    "part_of_this_process",
 ]  # fmt: skip
 
 _LARGE = 2**16  # bytes that are worth dividing
@@ -77,12 +78,6 @@ def layout_on(grid: Any, axes: Sequence[str | None], batch: str | None) -> Layou
     return xla_meshes.laid(grid, axes, batch)
 
 
-def part_of(array: Any, layout: Layout) -> Tensor:
-    """A Tensor that is divided so, from an array of either engine."""
-    with xla_settings.at_once():
-        return HeldTensor(xla_meshes.spread(array, layout.sharding))
-
-
 def lay_out_first(variable: Variable, value: Tensor, layout: Layout) -> None:
     """Makes a program's result, which is divided so already, the first value of a Variable."""
     xla_meshes.layouts.are_used = True
@@ -99,6 +94,24 @@ def part_for_each(array: Any, layout: Layout) -> Tensor:
     """A Tensor of which each device has a part of the first axis."""
     with xla_settings.at_once():
         return HeldTensor(xla_meshes.spread(array, layout.of_batches()))
+
+
+def layout_of_all_processes(axis: str) -> Layout:
+    """The layout of values that each device of all processes has."""
+    return xla_meshes.mesh_of(xla_meshes.devices_everywhere(None), axis)
+
+
+def part_of_this_process(array: Any, layout: Layout) -> Tensor:
+    """A Tensor of whose first axis each device has a part, from the parts of this process."""
+    with xla_settings.at_once():
+        return HeldTensor(xla_meshes.joined_with_others(array, layout.of_batches()))
+
+
+def own_parts(tensor: Tensor) -> list[Tensor] | None:
+    """What the devices of this process have of the first axis; None if they have all."""
+    array = tensor.held if type(tensor) is HeldTensor else tensor.array
+    found = xla_meshes.parts_here(array)
+    return None if found is None else [Tensor(part) for part in found]
 
 
 def layout_of(captured: Iterable[Any]) -> Layout | None:

@@ -73,6 +73,24 @@ def spread(array: Any, sharding: Any) -> Any:
         return load().make_array_from_callback(array.shape, sharding, lambda part: array[part])
 
 
+def joined_with_others(array: Any, sharding: Any) -> Any:
+    """What this process has of an array of which other processes have the rest."""
+    with wide():
+        return load().make_array_from_process_local_data(sharding, np.asarray(array))
+
+
+def parts_here(array: Any) -> list[Any] | None:
+    """The entries along the first axis that are in this process; None if all are, or if every
+    device has the whole.
+    """
+    if isinstance(array, np.ndarray) or is_traced(array):
+        return None
+    if array.is_fully_addressable or array.is_fully_replicated:
+        return None
+    found = {shard.index[0].start or 0: shard.data for shard in array.addressable_shards}
+    return [entry for start in sorted(found) for entry in np.asarray(found[start])]
+
+
 def divided(array: Any, layout: Layout) -> Any:
     """A batch, divided by its first axis, as a JAX array. If that does not divide, its last rows
     are repeated: see `as_it_was`.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradtape.engines.xla.loading import load
+from gradtape.engines.xla.loading import load, loaded
 from gradtape.engines.xla.settings import wide
 
 _meetings = count()
@@ -62,19 +62,27 @@ def number_of_this() -> int:
 
 def meet(what: str) -> None:
     """Waits until all processes have come here, to do the same."""
-    client = import_module("jax._src.distributed").global_state.client
+    client = _client()
     if client is None or how_many() == 1:
         return
     seconds = wait_seconds()
     try:
         client.wait_at_barrier(f"gradtape {next(_meetings)}: {what}", seconds * 1000)
     except Exception as error:
-        raise RuntimeError(
-            f"{what} is done by all {how_many()} processes together, and process "
-            f"{number_of_this()} has waited {seconds} seconds for the others: the same lines must "
-            "run in every process, and not only in the first one. JAX says: "
-            f"{str(error).splitlines()[0]}"
-        ) from error
+        raise _alone(what, seconds, error) from error
+
+
+def _client() -> Any:
+    """How this process reaches the one that coordinates; None if it has not joined others."""
+    return import_module("jax._src.distributed").global_state.client
+
+
+def _alone(what: str, seconds: int, error: Exception) -> RuntimeError:
+    return RuntimeError(
+        f"{what} is done by all {how_many()} processes together, and process {number_of_this()} "
+        f"has waited {seconds} seconds for the others: the same lines must run in every process, "
+        f"and not only in the first one. JAX says: {str(error).splitlines()[0]}"
+    )
 
 
 def whole(array: Any) -> np.ndarray[Any, Any]:
@@ -88,11 +96,50 @@ def whole(array: Any) -> np.ndarray[Any, Any]:
 
 
 def of_the_first(value: Any) -> np.ndarray[Any, Any]:
-    """The value that the first process has, for all: an array of the same shape and dtype."""
+    """The value that the first process has, for all: an array of the same shape and dtype.
+
+    It goes through the process that coordinates, in pieces that it takes, and not through a program
+    of XLA's: a function may be being traced.
+    """
     array = np.asarray(value)
     if how_many() == 1:
         return array
-    meet(f"Agreeing on a value of shape {array.shape}")
-    with wide():
-        found = import_module("jax.experimental.multihost_utils").broadcast_one_to_all(array)
-    return np.asarray(found).astype(array.dtype, copy=False)
+    what = f"Agreeing on a value of shape {array.shape}"
+    meet(what)
+    key, parts = f"gradtape/{next(_meetings)}", range(-(-array.nbytes // _PIECE))
+    if number_of_this() == 0:
+        data = np.ascontiguousarray(array).tobytes()
+        for i in parts:
+            _client().key_value_set_bytes(f"{key}/{i}", data[i * _PIECE : (i + 1) * _PIECE])
+    else:
+        array = np.frombuffer(b"".join(_told(f"{key}/{i}", what) for i in parts), array.dtype)
+        array = array.reshape(np.shape(value)).copy()
+    meet(what)
+    if number_of_this() == 0:
+        _client().key_value_delete(key)
+    return array
+
+
+def all_have(value: Any) -> bool:
+    """Whether a value is true in all processes."""
+    if not loaded() or how_many() == 1:
+        return bool(value)
+    key, what = f"gradtape/{next(_meetings)}", "The next element of a dataset"
+    _client().key_value_set(f"{key}/{number_of_this()}", str(int(bool(value))))
+    found = [_told(f"{key}/{i}", what) for i in range(how_many())]
+    meet(what)
+    if number_of_this() == 0:
+        _client().key_value_delete(key)
+    return all(found_one == b"1" for found_one in found)
+
+
+_PIECE = 2**20  # bytes
+
+
+def _told(key: str, what: str) -> bytes:
+    """What another process has said, when it has."""
+    seconds = wait_seconds()
+    try:
+        return bytes(_client().blocking_key_value_get_bytes(key, seconds * 1000))
+    except Exception as error:
+        raise _alone(what, seconds, error) from error

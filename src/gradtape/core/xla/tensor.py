@@ -111,7 +111,7 @@ class XlaTensor(Tensor):
 
     def __repr__(self) -> str:
         if not xla_engine.is_traced(self.array):
-            return super().__repr__()
+            return repr(Tensor(xla_engine.to_numpy(self.array)))
         return (
             f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, in a function that is "
             "being traced>"

@@ -41,6 +41,10 @@ ELSEWHERE = {
         "functions/relaid",
         "how a tensor of a program is divided shows on several devices",
     ),
+    "distribute/test_workers.py": (
+        "engines/xla/processes core/xla/joining",
+        "what processes tell each other shows where several run",
+    ),
     "distribute/test_strategy.py": (
         "core/replicas functions/replicated distribute/contexts distribute/lockstep",
         "what replicas do shows in what a strategy runs",

@@ -1,4 +1,4 @@
-"""`python -m gradtape launch`: output, exit status, signals, and what happens when a worker dies."""
+"""`python -m gradtape launch`: output, exit status, signals, and what follows if a worker dies."""
 
 import json
 import signal

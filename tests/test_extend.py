@@ -12,7 +12,8 @@ from gradtape.ops.registry import registry
 
 NAMES = [
     "ON_HOST", "Block", "DisturbedError", "HeldTensor", "Layout", "MadeBy", "binary", "block",
-    "combine_rows", "forget", "hide_frames", "hold", "lay_out", "look_into", "op",
+    "combine_rows", "forget", "hide_frames", "hold", "join_processes", "lay_out",
+    "look_into", "of_the_first_process", "op",
     "outside_programs", "quietly", "random_states", "regions", "replica_context", "scan",
     "trace_again", "unary", "undisturbed", "variables_made", "why_none", "writing",
 ]  # fmt: skip

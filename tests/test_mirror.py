@@ -37,6 +37,14 @@ ELSEWHERE = {
         "core/sparse_tensor",
         "what it promises shows in the functions of tf.sparse",
     ),
+    "distribute/test_layouts.py": (
+        "functions/relaid",
+        "how a tensor of a program is divided shows on several devices",
+    ),
+    "distribute/test_workers.py": (
+        "engines/xla/processes core/xla/joining",
+        "what processes tell each other shows where several run",
+    ),
     "distribute/test_strategy.py": (
         "core/replicas functions/replicated distribute/contexts distribute/lockstep",
         "what replicas do shows in what a strategy runs",

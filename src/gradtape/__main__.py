@@ -1,4 +1,6 @@
-"""`python -m gradtape`: runs a program with `tensorflow` meaning gradtape, or audits a project."""
+"""`python -m gradtape`: runs a program with `tensorflow` meaning gradtape, in one process or in
+several, or audits a project.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,12 @@ usage: python -m gradtape script.py [arguments]
        python -m gradtape -m module [arguments]
        python -m gradtape -c code [arguments]
        python -m gradtape audit [--json | --html] path...
+       python -m gradtape launch -n 4 script.py [arguments]
 
 The first three run a program in which `import tensorflow` imports gradtape; the script - is the
 standard input, and Python's own options stand before -m gradtape.
-The fourth lists the names of TensorFlow that a project uses, and which of them are there."""
+The fourth lists the names of TensorFlow that a project uses, and which of them are there.
+The fifth runs a script in 4 processes that work together."""
 
 
 def main(arguments: list[str]) -> int:
@@ -33,6 +37,10 @@ def main(arguments: list[str]) -> int:
                 from gradtape.compat.audit.command import audit  # noqa: PLC0415
 
                 return audit(rest)
+            case ["launch", *rest]:
+                from gradtape.distribute.launching import launch  # noqa: PLC0415
+
+                return launch(rest)
             case ["-m", module, *rest]:
                 run_module(module, rest)
             case ["-c", code, *rest]:

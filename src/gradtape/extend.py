@@ -27,10 +27,12 @@ from gradtape.core.replicas import replica_context
 from gradtape.core.thread import here
 from gradtape.core.writing import writing
 from gradtape.core.xla.held_variable import DisturbedError, hold, undisturbed
+from gradtape.core.xla.joining import join as join_processes
 from gradtape.core.xla.layouts import Layout, lay_out
 from gradtape.core.xla.tensor import HeldTensor
 from gradtape.core.xla.trace import outside_programs
 from gradtape.engines.numpy.scatter import combine_rows
+from gradtape.engines.xla.processes import of_the_first as of_the_first_process
 from gradtape.functions.traced import scan
 from gradtape.ops.declare import binary, op, unary
 from gradtape.ops.listed import MadeBy
@@ -44,9 +46,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ON_HOST", "Block", "DisturbedError", "HeldTensor", "Layout", "MadeBy", "binary", "block",
-    "combine_rows", "forget", "hide_frames", "hold", "lay_out", "look_into", "op",
-    "outside_programs", "quietly", "random_states", "regions", "replica_context", "scan",
-    "trace_again", "unary", "undisturbed", "variables_made", "why_none", "writing",
+    "combine_rows", "forget", "hide_frames", "hold", "join_processes", "lay_out", "look_into",
+    "of_the_first_process", "op", "outside_programs", "quietly", "random_states", "regions",
+    "replica_context", "scan", "trace_again", "unary", "undisturbed", "variables_made",
+    "why_none", "writing",
 ]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def slices(values, indices):
                 "initial_value trainable validate_shape caching_device name variable_def dtype "
                 "import_scope constraint "
                 "synchronization aggregation shape experimental_enable_variable_lifting "
-                "use_resource"
+                "use_resource layout"
             ),
         ),
         (tf.Variable.assign, "value use_locking name read_value"),

@@ -178,17 +178,29 @@ def together():
 found["function"] = look(tf.function(together))
 
 
-def eager_replica(x, scale):
-    context = tf.distribute.get_replica_context()
-    several = context.all_reduce("mean", {"a": x, "b": (tf.reduce_sum(x) * scale, tf.constant(2))})
-    return several, context.all_gather(x, axis=0)
-
-
-several, gathered = strategy.run(eager_replica, args=(values, 2.0))
+found["eager"] = look(together)
 local = strategy.experimental_local_results
-found["eager"] = [
-    local(several["a"])[3].numpy().tolist(), float(local(several["b"][0])[3]),
-    int(local(several["b"][1])[0]), local(gathered)[5].numpy().tolist(),
+
+
+def others():
+    context = tf.distribute.get_replica_context()
+    x = tf.constant([[1.0, 2.0]] * (context.replica_id_in_sync_group % 2 + 1))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        rows = context.all_gather(x, axis=-2)
+        y = tf.reduce_sum(rows**2) * (context.replica_id_in_sync_group + 1.0)
+    gradient = tape.gradient(y, x)
+    with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+        mean = context.all_reduce("mean", tf.reduce_sum(tf.tanh(x)))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(context.all_gather(x**2, axis=0), 0)
+    jacobian = tf.reduce_sum(tape.jacobian(y, x), 1)
+    return tf.reduce_sum(gradient, 0), rows, accumulator.jvp(mean), jacobian
+
+
+found["unequal rows"] = [
+    [local(values)[i].numpy().tolist() for i in (0, 1)] for values in strategy.run(others)
 ]
 merged = strategy.run(
     lambda x: tf.distribute.get_replica_context().merge_call(
@@ -212,7 +224,13 @@ def speaks(x):
 
 
 errors = []
-for function in (fails, speaks, lambda x: strategy.run(fails, args=(x,))):
+for function in (
+    fails,
+    speaks,
+    lambda x: strategy.run(fails, args=(x,)),
+    lambda x: tf.distribute.get_replica_context().all_reduce("sum", x > 0),
+    lambda x: tf.distribute.get_replica_context().all_gather(x, axis=1),
+):
     try:
         strategy.run(function, args=(values,))
     except Exception as error:
@@ -248,6 +266,12 @@ except ValueError as error:
 draw = tf.function(lambda: strategy.run(lambda: tf.random.uniform([2])))
 drawn = [[v.numpy().tolist() for v in local(draw())] for _ in range(2)]
 found["drawn"] = drawn
+with strategy.scope():
+    generator = tf.random.Generator.from_seed(1)
+own = lambda: strategy.run(lambda: generator.uniform([2]))
+found["generated"] = [
+    [v.numpy().tolist() for v in local(run())] for run in (own, tf.function(own))
+]
 
 # Control flow that replicas go through in their own way.
 def collatz(x):
@@ -296,23 +320,35 @@ def test_values_of_replicas(values):
 
 def test_replicas_speak_to_each_other(values):
     expected = [[3.5, 3.5], 14.0, 2, values["gather"]]
-    assert values["function"][:4] == expected
-    # The gradient of what all have together is the sum of what all receive.
-    assert values["function"][4] == [[4.0 * i * 8] * 2 for i in range(8)]
-    first, second = values["function"][5]
-    assert first == [[3.0 * i**2 * 8] * 2 for i in range(8)]
-    assert second == [[6.0 * i * 8] * 2 for i in range(8)]
-    assert values["function"][6] is None
-    assert values["eager"] == expected
+    for way in ("function", "eager"):
+        assert values[way][:4] == expected
+        # The gradient of what all have together is the sum of what all receive.
+        assert values[way][4] == [[4.0 * i * 8] * 2 for i in range(8)]
+        first, second = values[way][5]
+        assert first == [[3.0 * i**2 * 8] * 2 for i in range(8)]
+        assert second == [[6.0 * i * 8] * 2 for i in range(8)]
+        assert values[way][6] is None
     assert values["merged"] == [28.0, 28.0]
 
 
+def test_replicas_with_unequal_rows_speak_to_each_other(values):
+    gradients, rows, pushed, jacobians = values["unequal rows"]
+    factors = sum(range(1, 9))  # of what all replicas make of the rows
+    assert gradients == [[2.0 * factors, 4.0 * factors], [4.0 * factors, 8.0 * factors]]
+    assert rows == [[[1.0, 2.0]] * 12] * 2
+    slopes = (1 - np.tanh([1.0, 2.0]) ** 2).sum()
+    np.testing.assert_allclose(pushed, [slopes * 12 / 8] * 2, rtol=1e-6)
+    assert jacobians == [[[16.0, 0.0], [0.0, 32.0]], [[32.0, 0.0], [0.0, 64.0]]]
+
+
 def test_errors_of_replicas(values):
-    failed, alone, inside = values["errors"]
+    failed, alone, inside, booleans, axis = values["errors"]
     assert failed == ["KeyError", "'the third'"]
     assert alone[0] == "RuntimeError"
     assert "replicas [3] wait for the others" in alone[1]
     assert "in a function that it runs" in inside[1]
+    assert "value has dtype bool" in booleans[1]
+    assert "axis 1 is not an axis of a value of shape (2,)" in axis[1]
     assert values["threads"] == 1
     assert "open the tape, and ask it for gradients, inside" in values["outside tape"]
 
@@ -326,6 +362,10 @@ def test_each_replica_draws_its_own_numbers(values):
     first, second = (np.array(drawn) for drawn in values["drawn"])
     assert len(np.unique(first)) == 16
     assert not np.intersect1d(first, second).size
+
+
+def test_each_replica_draws_its_own_numbers_from_a_generator(values):
+    assert len(np.unique(values["generated"])) == 32
 
 
 def test_replicas_take_their_own_branches(values):

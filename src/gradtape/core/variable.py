@@ -94,6 +94,7 @@ class Variable(SparseWrites, TensorOperators):
         experimental_enable_variable_lifting: bool = True,
         *,
         use_resource: bool | None = None,
+        layout: Any = None,
     ) -> None:
         if variable_def is not None:
             raise ValueError(
@@ -108,9 +109,16 @@ class Variable(SparseWrites, TensorOperators):
             raise ValueError(f"Variable: constraint must be callable, got {constraint!r}.")
         synchronization = member(VariableSynchronization, synchronization, "synchronization")
         aggregation = member(VariableAggregation, aggregation, "aggregation")
-        if callable(initial_value) and not isinstance(initial_value, (Tensor, Variable)):
-            initial_value = initial_value()
-        self.array = array = _initial_array(initial_value, dtype)
+        if layout is not None and not hasattr(layout, "adopt"):
+            raise TypeError(
+                f"Variable: layout must be a gradtape.experimental.dtensor.Layout, got {layout!r}."
+            )
+        if not callable(initial_value) or isinstance(initial_value, (Tensor, Variable)):
+            self.array = array = _initial_array(initial_value, dtype)
+        elif layout is None:
+            self.array = array = _initial_array(initial_value(), dtype)
+        else:
+            array = layout.make(self, initial_value, dtype)
         self._shape = TensorShape(array.shape if shape is None else shape)
         if not self._shape.is_compatible_with(array.shape):
             raise ValueError(
@@ -128,9 +136,11 @@ class Variable(SparseWrites, TensorOperators):
         self.aggregation = aggregation
         self.creation = next(_creation_order)
         self.has_gradient = array.dtype in dtypes.TRAINABLE
+        if layout is not None:
+            layout.adopt(self)
         if here.state.trace is not None:
             here.state.trace.made.add(id(self))
-        elif here.state.device is not None:
+        elif here.state.device is not None and layout is None:
             here.state.device.adopt(self)
         elif here.state.recorders and isinstance(initial_value, (Tensor, Variable)):
             self.tell_recorders(initial_value)
@@ -500,6 +510,8 @@ class Variable(SparseWrites, TensorOperators):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
         copied = memo[id(self)] = _restore(*self.__reduce__()[1])
+        if self.divided_as is not None:
+            copied.__dict__["divided_as"] = self.divided_as
         return copied
 
     def __reduce__(self) -> tuple[Any, ...]:

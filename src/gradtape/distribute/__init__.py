@@ -24,13 +24,9 @@ from gradtape.distribute.options import (
     RunOptions,
 )
 from gradtape.distribute.reductions import ReduceOp
-from gradtape.distribute.strategy import (
-    MirroredStrategy,
-    MultiWorkerMirroredStrategy,
-    OneDeviceStrategy,
-    Strategy,
-)
+from gradtape.distribute.strategy import MirroredStrategy, OneDeviceStrategy, Strategy
 from gradtape.distribute.values import DistributedValues
+from gradtape.distribute.workers import MultiWorkerMirroredStrategy
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     from gradtape.absent import absent_from as _absent_from

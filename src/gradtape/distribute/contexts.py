@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from gradtape import nest
 from gradtape.convert import as_tensor
+from gradtape.core.batching import BatchedTensor
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.replicas import now, running
 from gradtape.core.tensor import Tensor
 from gradtape.core.xla.trace import inside_a_program
-from gradtape.distribute.reductions import ReduceOp, combined, joined, operation
+from gradtape.distribute.reductions import ReduceOp, added, divided, joined, operation
 from gradtape.distribute.values import per_replica
+from gradtape.errors import invalid_argument
 from gradtape.functions.replicated import all_of_replicas, replica_number, sum_of_replicas
-from gradtape.ops.arithmetic import divide
-from gradtape.ops.broadcasting import cast
 from gradtape.published import published
+from gradtape.transforms.custom_gradient import custom_gradient
 
 if TYPE_CHECKING:
     from gradtape.distribute.lockstep import Lockstep
@@ -68,11 +69,31 @@ class ReplicaContext:
         structure.
         """
         way = operation(reduce_op, "all_reduce")
-        return self._together(lambda values: combined(way, values), value)
+
+        def one(leaf: Any) -> Any:
+            tensor = _tensor(leaf, "all_reduce")
+            if tensor.dtype.is_bool:
+                raise invalid_argument(
+                    "all_reduce: value has dtype bool, which cannot be added up: cast it first."
+                )
+            total = self._sum(tensor)
+            return total if way is ReduceOp.SUM else divided(total, self.num_replicas_in_sync)
+
+        return nest.map_structure(one, value)
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
         """What all replicas give, one after the other along an axis, for all of them."""
-        return self._together(lambda values: joined(values, axis), value)
+
+        def one(leaf: Any) -> Any:
+            tensor = _tensor(leaf, "all_gather")
+            rank = tensor.outline.ndim
+            if not -rank <= axis < rank:
+                raise invalid_argument(
+                    f"all_gather: axis {axis} is not an axis of a value of shape {tensor.shape}."
+                )
+            return self._gathered(tensor, axis % rank)
+
+        return nest.map_structure(one, value)
 
     def merge_call(
         self, merge_fn: Callable[..., Any], args: Any = (), kwargs: dict[str, Any] | None = None
@@ -90,6 +111,14 @@ class ReplicaContext:
         """What a function makes of the values of all replicas."""
         return combine([value])
 
+    def _sum(self, tensor: Tensor) -> Tensor:
+        """The sum of what all replicas give."""
+        return tensor
+
+    def _gathered(self, tensor: Tensor, axis: int) -> Tensor:
+        """What all replicas give, one after the other along an axis."""
+        return tensor
+
     def __enter__(self) -> ReplicaContext:
         self._around = now.strategy, now.context
         now.strategy, now.context = self._strategy, self
@@ -105,25 +134,11 @@ class TracedContext(ReplicaContext):
     def __init__(self, strategy: Strategy) -> None:
         super().__init__(strategy, replica_number(strategy.layout))
 
-    def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
-        way = operation(reduce_op, "all_reduce")
+    def _sum(self, tensor: Tensor) -> Tensor:
+        return sum_of_replicas(tensor, self._strategy.layout)
 
-        def one(leaf: Any) -> Any:
-            tensor = _tensor(leaf)
-            total = sum_of_replicas(tensor, self._strategy.layout)
-            if way is ReduceOp.SUM:
-                return total
-            mean = divide(total, self.num_replicas_in_sync)
-            return mean if total.dtype.is_floating else cast(mean, dtype=total.dtype.numpy)
-
-        return nest.map_structure(one, value)
-
-    def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
-        def one(leaf: Any) -> Any:
-            tensor = _tensor(leaf)
-            return all_of_replicas(tensor, self._strategy.layout, axis % tensor.outline.ndim)
-
-        return nest.map_structure(one, value)
+    def _gathered(self, tensor: Tensor, axis: int) -> Tensor:
+        return all_of_replicas(tensor, self._strategy.layout, axis)
 
     def merge_call(
         self, merge_fn: Callable[..., Any], args: Any = (), kwargs: dict[str, Any] | None = None
@@ -151,7 +166,37 @@ class EagerContext(ReplicaContext):
             )
         return self._lockstep.meet(self._number, value, combine)
 
+    def _sum(self, tensor: Tensor) -> Tensor:
+        # A tape records one thread only, and each replica has its own: what they tell each other
+        # is an op, whose derivative they tell each other again.
+        def total(x: Tensor) -> tuple[Tensor, Any]:
+            return self._across(lambda values, _: added(values), x, 0), self._sum
 
-def _tensor(leaf: Any) -> Tensor:
+        return custom_gradient(total)(tensor)
+
+    def _gathered(self, tensor: Tensor, axis: int) -> Tensor:
+        def gathered(x: Tensor) -> tuple[Tensor, Any]:
+            rows = self._together(lambda sizes: sizes, x.shape[axis])
+            first = sum(rows[: self._number])
+
+            def own(g: Tensor) -> Tensor:
+                part = slice(first, first + rows[self._number])
+                return self._sum(g)[(slice(None),) * axis + (part,)]
+
+            return self._across(joined, x, axis), own
+
+        return custom_gradient(gathered)(tensor)
+
+    def _across(self, combine: Callable[[list[Any], int], Any], x: Tensor, axis: int) -> Tensor:
+        """What a function makes of the tensors of all replicas and of an axis; of batches, of which
+        only this thread knows, for all examples at once.
+        """
+        if isinstance(x, BatchedTensor):
+            return BatchedTensor(self._across(combine, x.inner, axis + 1), x.level)
+        found: Tensor = self._together(lambda values: combine(values, axis), x)
+        return found
+
+
+def _tensor(leaf: Any, what: str) -> Tensor:
     dense = leaf.__gradtape_tensor__() if isinstance(leaf, IndexedSlices) else leaf
-    return as_tensor(dense, argument="all_reduce: value")
+    return as_tensor(dense, argument=f"{what}: value")

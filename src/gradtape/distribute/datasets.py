@@ -13,7 +13,8 @@ from gradtape.core.thread import init_scope
 from gradtape.data.dataset import Dataset
 from gradtape.data.iterators import refuse_in_a_program
 from gradtape.data.optional import Optional
-from gradtape.distribute.values import PerReplica, divided_among
+from gradtape.distribute.values import PerReplica, divided_among, of_this_process
+from gradtape.engines.xla.processes import all_have
 from gradtape.errors import OutOfRangeError
 from gradtape.published import published
 
@@ -164,20 +165,21 @@ def distributed(strategy: Strategy, dataset: Any) -> DistributedDataset:
 
 def from_function(strategy: Strategy, dataset_fn: Callable[[InputContext], Any]) -> Any:
     """A dataset whose elements are batches of replicas already: each gets one."""
-    count = strategy.num_replicas_in_sync
+    count = len(strategy.own_replicas)
+    processes, number = strategy.processes
     dataset = _dataset(
-        dataset_fn(InputContext(num_replicas_in_sync=count)),
+        dataset_fn(InputContext(processes, number, strategy.num_replicas_in_sync)),
         "distribute_datasets_from_function: the result of dataset_fn",
     )
 
     def elements() -> Iterator[Any]:
         parts = iter(dataset)
-        while group := [part for _, part in zip(range(count), parts, strict=False)]:
+        while all_have(group := [part for _, part in zip(range(count), parts, strict=False)]):
             # A replica that has none is given one without rows.
             group += [nest.map_structure(lambda leaf: leaf[:0], group[0])] * (count - len(group))
             yield (
                 group[0]
-                if count == 1
+                if strategy.num_replicas_in_sync == 1
                 else nest.map_structure(lambda *leaves: _one_each(strategy, leaves), *group)
             )
 
@@ -185,6 +187,9 @@ def from_function(strategy: Strategy, dataset_fn: Callable[[InputContext], Any])
 
 
 def _one_each(strategy: Strategy, tensors: Sequence[Tensor]) -> PerReplica:
+    """Tensors of the replicas of this process, or of all."""
+    if len(tensors) < strategy.num_replicas_in_sync:
+        return of_this_process(tensors, strategy.layout)
     shapes = {tuple(tensor.outline.shape) for tensor in tensors}
     if len(shapes) > 1 or tensors[0].outline.dtype.kind == "O":
         return PerReplica(None, tensors)

@@ -9,7 +9,6 @@ from typing import Any
 from gradtape import nest
 from gradtape.api.tensorflow.joining import concat
 from gradtape.convert import as_tensor
-from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.tensor import Tensor
 from gradtape.distribute.values import PerReplica
 from gradtape.ops.arithmetic import divide
@@ -49,17 +48,17 @@ def reduced(way: ReduceOp, value: Any, axis: int | None, replicas: int) -> Any:
         return _of_one(way, value, axis, replicas)
     if axis is None:
         total = _total(value)
-        return total if way is ReduceOp.SUM else _divided(total, replicas)
-    parts = [_sum_along(part, axis) for part in value.values]
-    total = _added([part for part, _ in parts])
-    return total if way is ReduceOp.SUM else _divided(total, sum(count for _, count in parts))
+        return total if way is ReduceOp.SUM else divided(total, replicas)
+    parts = [_sum_along(part, axis) for part in value.everywhere]
+    total = added([part for part, _ in parts])
+    return total if way is ReduceOp.SUM else divided(total, sum(count for _, count in parts))
 
 
 def _of_one(way: ReduceOp, value: Any, axis: int | None, replicas: int) -> Any:
     tensor = as_tensor(value, argument="reduce: value")
     if axis is not None:
         total, count = _sum_along(tensor, axis)
-        return total if way is ReduceOp.SUM else _divided(total, count)
+        return total if way is ReduceOp.SUM else divided(total, count)
     if way is ReduceOp.SUM and replicas > 1:
         raise ValueError(
             "reduce: value is the same on all replicas, so that its sum is not what replicas have "
@@ -69,10 +68,11 @@ def _of_one(way: ReduceOp, value: Any, axis: int | None, replicas: int) -> Any:
 
 
 def _total(value: PerReplica) -> Any:
-    return _added(list(value.values)) if value.stacked is None else _sum(value.stacked, 0)
+    return added(list(value.everywhere)) if value.stacked is None else _sum(value.stacked, 0)
 
 
-def _added(values: Sequence[Any]) -> Any:
+def added(values: Sequence[Any]) -> Any:
+    """The sum of what replicas have."""
     total = as_tensor(values[0])
     for value in values[1:]:
         total = total + as_tensor(value)
@@ -92,23 +92,10 @@ def _sum_along(value: Any, axis: int) -> tuple[Any, int]:
     return _sum(tensor, axis % rank), tensor.outline.shape[axis]
 
 
-def _divided(total: Any, count: int) -> Any:
+def divided(total: Any, count: int) -> Any:
+    """The mean, from the sum of so many values; that of integers is rounded towards zero."""
     quotient = divide(total, count)
     return quotient if total.dtype.is_floating else cast(quotient, dtype=total.dtype.numpy)
-
-
-def combined(way: ReduceOp, values: Sequence[Any]) -> Any:
-    """The same for a structure of each replica, of which tensors and rows of them are added up."""
-
-    def one(leaves: Sequence[Any]) -> Any:
-        dense = [
-            leaf.__gradtape_tensor__() if isinstance(leaf, IndexedSlices) else leaf
-            for leaf in leaves
-        ]
-        total = _added(dense)
-        return total if way is ReduceOp.SUM else _divided(total, len(dense))
-
-    return nest.map_structure(lambda *leaves: one(leaves), *values)
 
 
 def joined(values: Sequence[Any], axis: int) -> Any:

@@ -15,13 +15,13 @@ from weakref import WeakKeyDictionary, ref
 from gradtape import nest
 from gradtape.blocks import Block, block
 from gradtape.convert import as_tensor
-from gradtape.core.device import device, find
+from gradtape.core.device import device
 from gradtape.core.replicas import now, running
 from gradtape.core.tensor import Tensor, full_name
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.beyond import BeyondXlaError
-from gradtape.core.xla.layouts import Layout, device_names, lay_out, layout_of_devices
+from gradtape.core.xla.layouts import Layout, lay_out, layout_of_devices
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.distribute.contexts import EagerContext, ReplicaContext, TracedContext
 from gradtape.distribute.datasets import (
@@ -31,9 +31,10 @@ from gradtape.distribute.datasets import (
     from_function,
 )
 from gradtape.distribute.lockstep import Lockstep
+from gradtape.distribute.meshes import names_of_devices
 from gradtape.distribute.options import ValueContext
 from gradtape.distribute.reductions import joined, operation, reduced
-from gradtape.distribute.values import PerReplica, of_replica, per_replica
+from gradtape.distribute.values import PerReplica, of_replica, of_this_process, per_replica
 from gradtape.functions.decorator import function
 from gradtape.functions.function import Function
 from gradtape.functions.replicated import begins_with_zero, run_replicated
@@ -58,6 +59,7 @@ class _Mirrored:
     def adopt(self, variable: Variable) -> None:
         """Gives a new Variable to all devices; strings stay on the host."""
         if type(variable) is Variable and variable.outline.dtype.kind != "O":
+            self._strategy.agree(variable)
             lay_out(variable, self._strategy.layout)
             if begins_with_zero(variable):
                 self._strategy.parts.append(ref(variable))
@@ -144,6 +146,16 @@ class Strategy:
         """How many replicas there are."""
         return len(self._names)
 
+    @property
+    def own_replicas(self) -> range:
+        """The numbers of those of this process."""
+        return range(self.num_replicas_in_sync)
+
+    @property
+    def processes(self) -> tuple[int, int]:
+        """How many processes have replicas, and the number of this one."""
+        return 1, 0
+
     def scope(self) -> Scope:
         """A block in which this is the strategy, and Variables are made for all its devices."""
         return Scope(self)
@@ -153,6 +165,9 @@ class Strategy:
         if self.num_replicas_in_sync > 1:
             return _making(_Mirrored(self))
         return device(None if self._names == ["CPU:0"] else f"/{self._names[0]}")
+
+    def agree(self, variable: Variable) -> None:
+        """Makes a new Variable the same in all processes; there is one."""
 
     # Running
 
@@ -247,14 +262,14 @@ class Strategy:
         """What all replicas have, one after the other along an axis."""
         if not isinstance(value, PerReplica):
             return nest.map_structure(as_tensor, value)
-        return joined(value.values, axis)
+        return joined(value.everywhere, axis)
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """The values of the replicas of this process, as a tuple."""
         if isinstance(value, PerReplica):
             return value.values
         if nest.is_nested(value) and any(isinstance(v, PerReplica) for v in nest.flatten(value)):
-            return tuple(of_replica(value, i) for i in range(self.num_replicas_in_sync))
+            return tuple(of_replica(value, i) for i in range(len(self.own_replicas)))
         return (value,)
 
     def experimental_distribute_values_from_function(
@@ -262,7 +277,8 @@ class Strategy:
     ) -> Any:
         """What a function returns for each replica."""
         count = self.num_replicas_in_sync
-        return per_replica([as_tensor(value_fn(ValueContext(i, count))) for i in range(count)])
+        own = [as_tensor(value_fn(ValueContext(i, count))) for i in self.own_replicas]
+        return per_replica(own) if self.processes[0] == 1 else of_this_process(own, self.layout)
 
     # Data
 
@@ -299,18 +315,6 @@ def _per_replica(leaves: Sequence[Any]) -> Any:
     return per_replica([as_tensor(leaf, argument="Strategy.run: a result") for leaf in leaves])
 
 
-def _names(devices: Sequence[str] | None) -> list[str]:
-    """The devices that are named; without names all accelerators, or all parts of the CPU."""
-    if devices is not None:
-        places = [find(name) for name in devices]
-        names = [place.name for place in places if place is not None]
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"MirroredStrategy: devices must be different, got {list(devices)}.")
-        return names
-    known = device_names()
-    return [name for name in known if not name.startswith("CPU:")] or known
-
-
 @published("distribute.MirroredStrategy")
 class MirroredStrategy(Strategy):
     """A replica on each device of this process: on all GPUs or TPUs if there are any.
@@ -324,43 +328,7 @@ class MirroredStrategy(Strategy):
     """
 
     def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: Any = None) -> None:
-        super().__init__(_names(devices))
-
-
-@published(
-    "distribute.MultiWorkerMirroredStrategy", "distribute.experimental.MultiWorkerMirroredStrategy"
-)
-class MultiWorkerMirroredStrategy(MirroredStrategy):
-    """The same where there is one process, as TensorFlow's without TF_CONFIG.
-
-    >>> import gradtape as tf
-    >>> tf.distribute.MultiWorkerMirroredStrategy().num_replicas_in_sync >= 1
-    True
-    """
-
-    def __init__(
-        self,
-        cluster_resolver: Any = None,
-        communication_options: Any = None,
-        *,
-        communication: Any = None,
-    ) -> None:
-        if cluster_resolver is not None or _workers() > 1:
-            raise NotImplementedError(
-                "MultiWorkerMirroredStrategy: gradtape's strategies have the devices of one "
-                "process. For several, call keras.distribution.initialize in each and use "
-                "keras.distribution.DataParallel."
-            )
-        super().__init__()
-
-
-def _workers() -> int:
-    """How many processes TF_CONFIG names."""
-    import json  # noqa: PLC0415 - for one class
-    import os  # noqa: PLC0415
-
-    cluster = json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {})
-    return sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
+        super().__init__(names_of_devices(devices, "MirroredStrategy"))
 
 
 @published("distribute.OneDeviceStrategy")
@@ -373,7 +341,7 @@ class OneDeviceStrategy(Strategy):
     """
 
     def __init__(self, device: str) -> None:
-        super().__init__(_names([device]))
+        super().__init__(names_of_devices([device], "OneDeviceStrategy"))
 
 
 class _DefaultStrategy(Strategy):

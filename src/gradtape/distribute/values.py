@@ -9,7 +9,7 @@ import numpy as np
 
 from gradtape import nest
 from gradtape.core.tensor import Tensor
-from gradtape.core.xla.layouts import Layout, part_for_each
+from gradtape.core.xla.layouts import Layout, own_parts, part_for_each, part_of_this_process
 from gradtape.ops.shaping import stack
 from gradtape.published import published
 
@@ -42,7 +42,13 @@ class PerReplica(DistributedValues):
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The values, in the order of the replicas."""
+        """The values of the replicas of this process, in their order."""
+        own = None if self._stacked is None else own_parts(self._stacked)
+        return self.everywhere if own is None else tuple(own)
+
+    @property
+    def everywhere(self) -> tuple[Any, ...]:
+        """The values of all replicas: every process must ask for them, if there are several."""
         if self._stacked is None:
             return self._apart or ()
         return tuple(self._stacked[i] for i in range(self._stacked.shape[0]))
@@ -79,6 +85,13 @@ def per_replica(values: Sequence[Any]) -> Any:
 def divided_among(arrays: Sequence[Any], layout: Layout) -> PerReplica:
     """NumPy arrays of one shape, each on the device of its replica."""
     return PerReplica(part_for_each(np.stack(arrays), layout))
+
+
+def of_this_process(tensors: Sequence[Tensor], layout: Layout) -> PerReplica:
+    """The values of the replicas of this process; other processes have given theirs."""
+    if len({(tuple(t.outline.shape), t.outline.dtype) for t in tensors}) > 1:
+        return PerReplica(None, tensors)
+    return PerReplica(part_of_this_process(np.stack([t.array for t in tensors]), layout))
 
 
 def of_replica(structure: Any, number: int) -> Any:

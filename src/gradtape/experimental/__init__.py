@@ -14,7 +14,7 @@ from gradtape.api.tensorflow.experimental_dtypes import (
     float8_e5m2fnuz,
 )
 from gradtape.data.optional import Optional
-from gradtape.experimental import dlpack, numpy
+from gradtape.experimental import dlpack, dtensor, numpy
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     from gradtape.absent import absent_from as _absent_from
@@ -22,6 +22,6 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     __getattr__ = _absent_from(__name__)
 
 __all__ = [
-    "Optional", "dlpack", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
-    "float8_e5m2fnuz", "numpy",
+    "Optional", "dlpack", "dtensor", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
+    "float8_e5m2", "float8_e5m2fnuz", "numpy",
 ]  # fmt: skip

@@ -54,7 +54,7 @@ def shortcut_of(
     if run is None:
         return None
     outside = [captured[i - given] for i in part.used[given:]]
-    if len(xla_devices.devices()) == 1:
+    if not xla_devices.are_several():
         if writes is not None:
             return _writing_shortcut(run, outside, part.large, writes, pack)
         return _reading_shortcut(run, outside, part.large, pack)

@@ -306,7 +306,7 @@ class Part:
             return None
         if self._is_narrow:
             return self._spared
-        if len(xla_devices.devices()) > 1:  # it would be compiled for one of them
+        if xla_devices.are_several():  # it would be compiled for one of them
             return None
         with xla_settings.wide():  # as `compiled` is called, so that nothing is compiled again
             return self._spared_of(self._compiled_now())

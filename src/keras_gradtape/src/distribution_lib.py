@@ -8,6 +8,7 @@ Eager code sees the whole value, on the host.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,14 @@ from keras.src.utils import rng_utils
 from keras.src.utils.module_utils import jax  # imported when it is first used
 
 import gradtape as tf
-from gradtape.extend import HeldTensor, Layout, lay_out
+from gradtape.extend import (
+    HeldTensor,
+    Layout,
+    block,
+    join_processes,
+    lay_out,
+    of_the_first_process,
+)
 
 
 def list_devices(device_type: str | None = None) -> list[str]:
@@ -48,20 +56,65 @@ def distribute_tensor(tensor: Any, layout: Any) -> Any:
 
 
 def distribute_data_input(per_process_batch: Any, layout: Any, batch_dim_name: str) -> tf.Tensor:
-    """This process's part of a batch as part of the whole one."""
+    """A batch as a part of which each device has its own.
+
+    Where several processes share batches, all of them have the same one and take their parts of it;
+    with `auto_shard_dataset=False` each has its own part of it already.
+    """
     sharding = _sharding(layout)
-    if jax.process_count() == 1 and len(per_process_batch) % sharding.mesh.shape[batch_dim_name]:
+    parts = sharding.mesh.shape[batch_dim_name]
+    if _have_own_parts():
+        local = max(1, parts // jax.process_count())
+        if len(per_process_batch) % local:
+            raise ValueError(
+                f"With auto_shard_dataset=False every process must have as many rows as the "
+                f"others, and a multiple of its {local} devices: this one has "
+                f"{len(per_process_batch)}. Leave the last rows out, or give all processes the "
+                "same batches and auto_shard_dataset=True."
+            )
+        with jax.enable_x64(True):
+            return HeldTensor(
+                jax.make_array_from_process_local_data(sharding, np.asarray(per_process_batch))
+            )
+    if len(per_process_batch) % parts:
         return per_process_batch  # the function that takes it divides it as well as that goes
-    with jax.enable_x64(True):
-        return HeldTensor(
-            jax.make_array_from_process_local_data(sharding, np.asarray(per_process_batch))
-        )
+    return HeldTensor(_put(per_process_batch, sharding))
+
+
+def _have_own_parts() -> bool:
+    """Whether every process has other rows of a batch."""
+    chosen = global_state.get_global_attribute("distribution")
+    return jax.process_count() > 1 and not getattr(chosen, "auto_shard_dataset", True)
+
+
+@block
+def whole_batches() -> Iterator[None]:
+    """A block in which Keras takes data of any kind: it would refuse arrays where several processes
+    share batches, of which each takes its part here.
+    """
+    chosen = global_state.get_global_attribute("distribution")
+    if not getattr(chosen, "_is_multi_process", False):
+        yield
+        return
+    chosen._is_multi_process = False
+    try:
+        yield
+    finally:
+        chosen._is_multi_process = True
 
 
 def spread(variable: tf.Variable, layout: Any) -> None:
     """Spreads a Variable over devices as `layout` says, whatever writes it from now on."""
+    if not isinstance(layout, Layout):
+        layout = Layout(_sharding(layout), _batch_axis(layout))
     with tf.init_scope():  # a function may be being traced
-        lay_out(variable, Layout(_sharding(layout), _batch_axis(layout)))
+        lay_out(variable, layout)
+
+
+def divided(variable: tf.Variable) -> Layout | None:
+    """The layout of a Variable of which devices have different parts."""
+    layout: Layout | None = variable.divided_as
+    return None if layout is None or layout.sharding.is_fully_replicated else layout
 
 
 def _batch_axis(layout: Any) -> str | None:
@@ -79,33 +132,35 @@ def _put(value: Any, sharding: Any) -> Any:
 
 
 def _sharding(layout: Any) -> Any:
+    if isinstance(layout, Layout):
+        return layout.sharding
     return getattr(layout, "backend_layout", layout)
 
 
 def initialize(
     job_addresses: str | None, num_processes: int | None, process_id: int | None
 ) -> None:
-    """Joins the processes of a job; the first of several addresses is the one that coordinates."""
+    """Joins the processes of a job; the first of several addresses is the one that coordinates.
+    Processes that `python -m gradtape launch` has started need no arguments.
+    """
     addresses = job_addresses.split(",") if job_addresses else [None]
     if len(addresses) > 1 and num_processes not in (None, len(addresses)):
         raise ValueError(
             f"initialize: job_addresses has {len(addresses)} addresses, but num_processes is "
             f"{num_processes}."
         )
-    jax.distributed.initialize(
-        coordinator_address=addresses[0], num_processes=num_processes, process_id=process_id
-    )
+    if len(addresses) > 1:
+        num_processes = len(addresses)
+    join_processes(addresses[0], num_processes, process_id)
     initialize_rng()
 
 
 def initialize_rng() -> None:
-    """Gives all processes the same seed, unless one has been set."""
-    if rng_utils.get_random_seed() is None:
-        # Few programs run on many hosts.
-        from jax.experimental import multihost_utils  # noqa: PLC0415
-
-        seed = np.uint32(seed_generator.make_default_seed())
-        rng_utils.set_random_seed(int(multihost_utils.broadcast_one_to_all(seed)))
+    """Gives all processes the same seed, that of the first one if it has set one."""
+    if num_processes() > 1:
+        seed = rng_utils.get_random_seed()
+        own = seed_generator.make_default_seed() if seed is None else seed
+        rng_utils.set_random_seed(int(of_the_first_process(np.int64(own))))
 
 
 def num_processes() -> int:

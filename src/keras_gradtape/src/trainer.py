@@ -25,7 +25,7 @@ from keras.src.utils.python_utils import is_default, pythonify_logs
 
 import gradtape as tf
 from keras_gradtape.src.conversion import convert_to_tensor
-from keras_gradtape.src.distribution_lib import distribute_data_input
+from keras_gradtape.src.distribution_lib import distribute_data_input, whole_batches
 from keras_gradtape.src.iterables import batches_of_dataset, is_dataset, known_to_keras
 from keras_gradtape.src.ops.core import convert_to_numpy
 
@@ -277,16 +277,17 @@ class Trainer(base_trainer.Trainer):
             x = batches_of_dataset(x, y, sample_weight, class_weight)
         elif y is None and class_weight is None:
             x = known_to_keras(x)
-        return EpochIterator(
-            x=x,
-            y=y,
-            sample_weight=sample_weight,
-            batch_size=batch_size,
-            steps_per_epoch=steps,
-            shuffle=shuffle,
-            class_weight=class_weight,
-            steps_per_execution=self.steps_per_execution,
-        )
+        with whole_batches():
+            return EpochIterator(
+                x=x,
+                y=y,
+                sample_weight=sample_weight,
+                batch_size=batch_size,
+                steps_per_epoch=steps,
+                shuffle=shuffle,
+                class_weight=class_weight,
+                steps_per_execution=self.steps_per_execution,
+            )
 
     def _callbacks(
         self,

@@ -29,7 +29,20 @@ class Variable(KerasVariable):
     """
 
     _value: tf.Variable | None
-    _layout: Any
+    _given_layout: Any = None
+
+    @property
+    def _layout(self) -> Any:
+        """How Keras, or else a layout of gradtape, divides it among devices: optimizers divide
+        what they keep for it likewise.
+        """
+        if self._given_layout is not None or vars(self).get("_value") is None:
+            return self._given_layout
+        return distribution_lib.divided(self.__gradtape_variable__)
+
+    @_layout.setter
+    def _layout(self, layout: Any) -> None:
+        self._given_layout = layout
 
     def _initialize(self, value: Any) -> None:
         self._shape = self._validate_shape(value.shape)

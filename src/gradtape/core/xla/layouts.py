@@ -21,8 +21,10 @@ from gradtape.engines.xla import settings as xla_settings
 from gradtape.engines.xla.meshes import Layout
 
 __all__ = [
-    "Layout", "arrays_of_batch", "device_names", "divide_evenly", "keep_together", "lay_out",
-    "layout_of", "layout_of_devices", "part_for_each",
+    "Layout", "arrays_of_batch", "device_names", "devices_named", "devices_of_all_processes",
+    "divide_evenly", "grid_of", "keep_together", "lay_out", "lay_out_first", "layout_of",
+    "layout_of_all_processes", "layout_of_devices", "layout_on", "own_parts", "part_for_each",
+    "part_of_this_process",
 ]  # fmt: skip
 
 _LARGE = 2**16  # bytes that are worth dividing
@@ -55,16 +57,61 @@ def device_names() -> list[str]:
     return list(xla_devices.visible())
 
 
+def devices_named(names: Sequence[str]) -> list[Any]:
+    """XLA's devices of these names."""
+    known = xla_devices.devices()
+    return [known[name] for name in names]
+
+
+def devices_of_all_processes(kind: str | None) -> list[Any]:
+    """XLA's devices of all processes, of one kind such as `CPU` if it is given."""
+    return xla_meshes.devices_everywhere(None if kind is None else kind.lower())
+
+
+def grid_of(devices: Sequence[Any], axes: Sequence[tuple[str, int]]) -> Any:
+    """Devices in a grid with named axes of certain lengths."""
+    return xla_meshes.grid(devices, axes)
+
+
+def layout_on(grid: Any, axes: Sequence[str | None], batch: str | None) -> Layout:
+    """The layout of values whose axes are each divided along an axis of a grid, or not at all."""
+    return xla_meshes.laid(grid, axes, batch)
+
+
+def lay_out_first(variable: Variable, value: Tensor, layout: Layout) -> None:
+    """Makes a program's result, which is divided so already, the first value of a Variable."""
+    xla_meshes.layouts.are_used = True
+    variable.__dict__["divided_as"] = layout
+    hold(variable, array_to_pass(value))
+
+
 def layout_of_devices(names: Sequence[str], axis: str) -> Layout:
     """The layout of values that each of some devices has."""
-    known = xla_devices.devices()
-    return xla_meshes.mesh_of([known[name] for name in names], axis)
+    return xla_meshes.mesh_of(devices_named(names), axis)
 
 
 def part_for_each(array: Any, layout: Layout) -> Tensor:
     """A Tensor of which each device has a part of the first axis."""
     with xla_settings.at_once():
         return HeldTensor(xla_meshes.spread(array, layout.of_batches()))
+
+
+def layout_of_all_processes(axis: str) -> Layout:
+    """The layout of values that each device of all processes has."""
+    return xla_meshes.mesh_of(xla_meshes.devices_everywhere(None), axis)
+
+
+def part_of_this_process(array: Any, layout: Layout) -> Tensor:
+    """A Tensor of whose first axis each device has a part, from the parts of this process."""
+    with xla_settings.at_once():
+        return HeldTensor(xla_meshes.joined_with_others(array, layout.of_batches()))
+
+
+def own_parts(tensor: Tensor) -> list[Tensor] | None:
+    """What the devices of this process have of the first axis; None if they have all."""
+    array = tensor.held if type(tensor) is HeldTensor else tensor.array
+    found = xla_meshes.parts_here(array)
+    return None if found is None else [Tensor(part) for part in found]
 
 
 def layout_of(captured: Iterable[Any]) -> Layout | None:

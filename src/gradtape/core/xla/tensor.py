@@ -48,14 +48,14 @@ class XlaTensor(Tensor):
             raise _no_value("numpy()", AttributeError)
         if self.node is not None:
             leaving(self, "numpy")
-        return np.array(self.array)[()]
+        return np.array(xla_engine.to_numpy(self.array))[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if xla_engine.is_traced(self.array):
             raise _no_value("A conversion to NumPy", NotImplementedError)
         if self.node is not None:
             leaving(self, "__array__")
-        return np.array(self.array, dtype=dtype)
+        return np.array(xla_engine.to_numpy(self.array), dtype=dtype)
 
     @property
     def device(self) -> str:
@@ -76,7 +76,7 @@ class XlaTensor(Tensor):
 
     def __reduce__(self) -> tuple[Any, ...]:
         self._concrete("Pickling")
-        return Tensor, (np.array(self.array),)
+        return Tensor, (np.array(xla_engine.to_numpy(self.array)),)
 
     def __bool__(self) -> bool:
         self._concrete("Its truth value (as in `if`, `while`, `and`)")
@@ -106,12 +106,12 @@ class XlaTensor(Tensor):
         return (
             repr(self)
             if xla_engine.is_traced(self.array)
-            else format(Tensor(np.asarray(self.array)), spec)
+            else format(Tensor(xla_engine.to_numpy(self.array)), spec)
         )
 
     def __repr__(self) -> str:
         if not xla_engine.is_traced(self.array):
-            return super().__repr__()
+            return repr(Tensor(xla_engine.to_numpy(self.array)))
         return (
             f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, in a function that is "
             "being traced>"
@@ -119,7 +119,9 @@ class XlaTensor(Tensor):
 
     def __str__(self) -> str:
         return (
-            repr(self) if xla_engine.is_traced(self.array) else str(Tensor(np.asarray(self.array)))
+            repr(self)
+            if xla_engine.is_traced(self.array)
+            else str(Tensor(xla_engine.to_numpy(self.array)))
         )
 
 

@@ -11,7 +11,7 @@ from gradtape.distribute.options import (
     ValueContext,
 )
 from gradtape.distribute.options import CommunicationImplementation as CollectiveCommunication
-from gradtape.distribute.strategy import MultiWorkerMirroredStrategy
+from gradtape.distribute.workers import MultiWorkerMirroredStrategy
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     from gradtape.absent import absent_from as _absent_from

@@ -36,6 +36,11 @@ def devices() -> dict[str, Any]:
     return found if "CPU:0" in found else {"CPU:0": None, **found}
 
 
+def are_several() -> bool:
+    """Whether arrays may be on several devices, of this process or of others."""
+    return len(devices()) > 1 or load().process_count() > 1
+
+
 def divide_host(count: int) -> bool:
     """Makes so many devices of the host's CPU, unless XLA has made arrays or programs already,
     which would be lost; returns whether there are so many.
@@ -121,7 +126,11 @@ def copied(array: Any) -> Any:
     Its method `copy` is a program, which XLA compiles for each shape in 5 to 15 ms.
     """
     with wide():
-        return load().device_put(array, may_alias=False)
+        jax = load()
+        if isinstance(array, np.ndarray) or array.is_fully_addressable:
+            return jax.device_put(array, may_alias=False)
+        own = [jax.device_put(part.data, may_alias=False) for part in array.addressable_shards]
+        return jax.make_array_from_single_device_arrays(array.shape, array.sharding, own)
 
 
 def memory_stats(device: Any) -> dict[str, int] | None:

@@ -280,8 +280,16 @@ def address_of(array: Any) -> int:
 
 
 def to_numpy(array: Any) -> Any:
-    """A JAX array's values; on the CPU they are not copied."""
-    return np.asarray(array)[()]
+    """A JAX array's values; on the CPU they are not copied. All processes must ask for those of an
+    array whose parts are in several of them.
+    """
+    try:
+        return np.asarray(array)[()]
+    except RuntimeError:
+        if is_traced(array) or array.is_deleted() or array.is_fully_addressable:
+            raise
+        # It says what is to be done where processes do not ask together.
+        return import_module("gradtape.engines.xla.processes").whole(array)[()]
 
 
 def written_at(array: Any, key: Any, values: Any, ufunc: np.ufunc | None) -> Any:

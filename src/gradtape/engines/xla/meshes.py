@@ -73,6 +73,24 @@ def spread(array: Any, sharding: Any) -> Any:
         return load().make_array_from_callback(array.shape, sharding, lambda part: array[part])
 
 
+def joined_with_others(array: Any, sharding: Any) -> Any:
+    """What this process has of an array of which other processes have the rest."""
+    with wide():
+        return load().make_array_from_process_local_data(sharding, np.asarray(array))
+
+
+def parts_here(array: Any) -> list[Any] | None:
+    """The entries along the first axis that are in this process; None if all are, or if every
+    device has the whole.
+    """
+    if isinstance(array, np.ndarray) or is_traced(array):
+        return None
+    if array.is_fully_addressable or array.is_fully_replicated:
+        return None
+    found = {shard.index[0].start or 0: shard.data for shard in array.addressable_shards}
+    return [entry for start in sorted(found) for entry in np.asarray(found[start])]
+
+
 def divided(array: Any, layout: Layout) -> Any:
     """A batch, divided by its first axis, as a JAX array. If that does not divide, its last rows
     are repeated: see `as_it_was`.
@@ -121,6 +139,32 @@ def wait_on_parts_of_cpu(arrays: Sequence[Any]) -> None:
 def is_spread(array: Any) -> bool:
     """Whether a JAX array is on several devices."""
     return len(array.devices()) > 1
+
+
+def grid(devices: Sequence[Any], axes: Sequence[tuple[str, int]]) -> Any:
+    """JAX's mesh of some devices, with named axes of certain lengths."""
+    names, sizes = [name for name, _ in axes], [size for _, size in axes]
+    return load().sharding.Mesh(np.array(list(devices)).reshape(sizes), tuple(names))
+
+
+def laid(mesh: Any, axes: Sequence[str | None], batch: str | None) -> Layout:
+    """The layout of values whose axes are each divided along an axis of a mesh, or not at all."""
+    sharding = load().sharding
+    return Layout(sharding.NamedSharding(mesh, sharding.PartitionSpec(*axes)), batch)
+
+
+def constrained(array: Any, layout: Layout, batches: int = 0) -> Any:
+    """A tracer that is divided so; `batches` axes before the layout's may be divided as it fits."""
+    sharding = load().sharding
+    spec = sharding.PartitionSpec
+    free = [spec.UNCONSTRAINED] * batches
+    wanted = sharding.NamedSharding(layout.sharding.mesh, spec(*free, *layout.sharding.spec))
+    return load().lax.with_sharding_constraint(array, wanted)
+
+
+def devices_everywhere(kind: str | None) -> list[Any]:
+    """The devices of all processes, of a kind such as `cpu` if one is given."""
+    return list(load().devices(kind))
 
 
 def mesh_of(devices: Sequence[Any], axis: str) -> Layout:

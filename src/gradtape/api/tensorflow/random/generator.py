@@ -26,13 +26,14 @@ from gradtape.api.tensorflow.random import draws
 from gradtape.api.tensorflow.random.stateless import Algorithm, as_algorithm, uniform_from
 from gradtape.convert import as_indices, as_tensor
 from gradtape.core.batching import BatchedTensor
+from gradtape.core.replicas import replica_context
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import is_traced, tensor_of
 from gradtape.core.xla.trace import inside_a_program, outside_programs
 from gradtape.engines.xla import engine as xla_engine
 from gradtape.engines.xla import settings as xla_settings
-from gradtape.engines.xla.random import moved_on
+from gradtape.engines.xla.random import moved_on, of_replica
 from gradtape.ops.broadcasting import cast
 from gradtape.ops.selection import zeros_like
 from gradtape.ops.shaping import getitem, stack, unstack
@@ -185,15 +186,19 @@ class Generator:
         return before
 
     def _source(self, shape: Any) -> draws.Source:
-        """The numbers for a draw of this shape."""
+        """The numbers for a draw of this shape; each replica of a strategy draws its own."""
         numbers = max(1, math.prod(as_shape(shape)))
+        kind: Any = 1
         if inside_a_program():
             low, high, key = (
                 word.array for word in unstack(self._advance_program(np.int64(numbers)), axis=0)
             )
+            kind = of_replica(kind)
         else:
             low, high, key = self._advance(numbers)
-        return draws.source((key, 1), (low, high))
+            if (replica := replica_context()) is not None:
+                kind += 2 * replica.replica_id_in_sync_group
+        return draws.source((key, kind), (low, high))
 
     def normal(
         self,

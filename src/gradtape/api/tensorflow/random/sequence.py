@@ -190,6 +190,11 @@ def _entropy() -> tuple[int, int]:
     return int.from_bytes(os.urandom(8), "little"), int.from_bytes(os.urandom(8), "little")
 
 
+def global_seed() -> int | None:
+    """The seed that has been set, if one has."""
+    return _seeds.seed
+
+
 @published("random.set_seed")
 def set_seed(seed: int) -> None:
     """Makes the random numbers that follow reproducible.

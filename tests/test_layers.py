@@ -39,6 +39,7 @@ LAYERS = (
     ("summary",),
     ("distribute",),
     ("bridge",),
+    ("scipy", "optimize"),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}

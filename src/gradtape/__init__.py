@@ -263,6 +263,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import ragged as ragged
     from gradtape import raw_ops as raw_ops
     from gradtape import saved_model as saved_model
+    from gradtape import scipy as scipy
     from gradtape import signal as signal
     from gradtape import sparse as sparse
     from gradtape import strings as strings

@@ -48,6 +48,7 @@ LOADED_WHEN_USED = (
     "ragged",
     "raw_ops",
     "saved_model",
+    "scipy",
     "signal",
     "sparse",
     "sysconfig",

@@ -45,7 +45,7 @@ def close(found, expected, rtol=1e-6):
 
 
 def by_c(a, c):
-    return [slope(lambda s: reference(a, c + s * e), 0.0) for e in np.eye(3)]
+    return [slope(lambda s, e=e: reference(a, c + s * e), 0.0) for e in np.eye(3)]
 
 
 def test_gradients_by_arguments():

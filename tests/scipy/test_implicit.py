@@ -10,6 +10,7 @@ import gradtape as tf
 from gradtape.scipy.closures import closed_over
 from gradtape.scipy.linear import Factored, checked_solve
 from gradtape.scipy.optimize import root
+from tests.scipy.differences import close, slope
 
 W = np.array([1.0, -2.0, 3.0])
 C = np.array([1.0, 2.0, 3.0])
@@ -30,18 +31,8 @@ def reference(a, c):
     return float(found.x @ W)
 
 
-def slope(f, at, step=1e-4):
-    """A derivative by differences, extrapolated."""
-    rough = [(f(at + h) - f(at - h)) / (2 * h) for h in (step, step / 2)]
-    return (4 * rough[1] - rough[0]) / 3
-
-
 def constants():
     return tf.constant(2.0, tf.float64), tf.constant(C)
-
-
-def close(found, expected, rtol=1e-6):
-    np.testing.assert_allclose(np.asarray(found), expected, rtol=rtol, atol=1e-9)
 
 
 def by_c(a, c):

@@ -64,6 +64,11 @@ class Numeric:
             )
         return np.asarray(array, np.float64)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether it is that of no batch."""
+        return not here.state.levels
+
     def value(self, x: Any) -> Any:
         self._evaluate(x, records=False)
         return self.read(self._y)

@@ -33,13 +33,14 @@ def solve(
     x0: Any,
     run: Callable[[Numeric, Any], Any],
     residual: Callable[[Function, Any], Residual],
+    also: Callable[[Tensor], dict[str, Any]] | None = None,
 ) -> Any:
     """SciPy's result of `run`, with `x` as a Tensor that has the derivatives of a zero of
     `residual(function, ...)`, and a text about them as `derivative`.
 
     `run` is given the function as NumPy's, and a start. `residual` is given the function, and for
     each unknown whether it is free: one that `run` reports as stuck at a bound, in `fixed`, does
-    not change.
+    not change. `also` computes further entries of the result from the solution.
     """
     start, double = start_of(who, x0)
     trace = here.state.trace
@@ -51,6 +52,8 @@ def solve(
         connected, size = implicit(who, x, residual(function, free))
         if connected.node is not None and not np.all(report["success"]):
             warn_of_failure(who, report.get("message", ""))
+    report.pop("fixed", None)
+    report.update({} if also is None else also(connected))
     report["x"] = connected if double else needed.cast(connected, dtype=np.dtype(np.float32))
     report["derivative"] = "implicit" if size is None else f"implicit, residual {size:.0e}"
     return report

@@ -1,18 +1,17 @@
-"""`scipy.optimize.root`, `fsolve` and `root_scalar`: zeros of functions, with their derivatives."""
+"""`scipy.optimize.root` and `fsolve`: zeros of systems of functions, with their derivatives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from gradtape.convert import as_tensor
 from gradtape.core.tensor import Tensor
-from gradtape.ops.shaping import reshape
 from gradtape.published import published
 from gradtape.scipy.numeric import Numeric
+from gradtape.scipy.optimize.functions import itself, refuse_derivatives, with_args
 from gradtape.scipy.solving import solve
 
-WITH_JACOBIAN = ("hybr", "lm")
+_TAKE_JACOBIAN = ("hybr", "lm")
 
 
 @published("scipy.optimize.root")
@@ -21,7 +20,7 @@ def root(
     x0: Any,
     args: tuple[Any, ...] | Any = (),
     method: str = "hybr",
-    jac: Any = None,
+    jac: bool | None = None,
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
@@ -43,40 +42,62 @@ def root(
     >>> found.derivative.split(",")[0]
     'implicit'
     """
+    return _root("root", fun, x0, args, method, jac, tol, callback, options)
+
+
+@published("scipy.optimize.fsolve")
+def fsolve(
+    func: Callable[..., Any],
+    x0: Any,
+    args: tuple[Any, ...] | Any = (),
+    fprime: None = None,
+    full_output: bool = False,
+    col_deriv: bool = False,
+    xtol: float = 1.49012e-8,
+    maxfev: int = 0,
+    band: tuple[int, int] | None = None,
+    epsfcn: float | None = None,
+    factor: float = 100,
+    diag: Any = None,
+) -> Tensor | tuple[Tensor, dict[str, Any], Any, str]:
+    """`scipy.optimize.fsolve`: the solution that `root` finds, with its derivatives.
+
+    >>> import gradtape as tf
+    >>> a = tf.Variable(4.0)
+    >>> with tf.GradientTape() as tape:
+    ...     x = tf.scipy.optimize.fsolve(lambda x: x**2 - a, 1.0)
+    >>> round(float(tape.gradient(x, a)), 6)
+    0.25
+    """
+    refuse_derivatives("fsolve", fprime=fprime, col_deriv=col_deriv)
+    options = {"xtol": xtol, "maxfev": maxfev, "band": band, "eps": epsfcn}
+    options |= {"factor": factor, "diag": diag}
+    found = _root("fsolve", func, x0, args, "hybr", None, None, None, options)
+    if not full_output:
+        return found.x
+    information = {k: found[k] for k in ("nfev", "njev", "fjac", "r", "qtf") if k in found}
+    return found.x, {**information, "fvec": found.get("fun")}, found.status, found.get("message")
+
+
+def _root(
+    who: str,
+    fun: Callable[..., Any],
+    x0: Any,
+    args: Any,
+    method: str,
+    jac: Any,
+    tol: float | None,
+    callback: Any,
+    options: Any,
+) -> Any:
     from scipy import optimize  # noqa: PLC0415 - scipy is imported at first use
 
-    function = with_args("root", fun, args, jac)
+    refuse_derivatives(who, jac=jac)
 
     def run(f: Numeric, start: Any) -> Any:
-        given = f.jacobian if jac is not False and method in WITH_JACOBIAN else None
+        given = f.jacobian if jac is not False and method in _TAKE_JACOBIAN else None
         return optimize.root(
             f.value, start, method=method, jac=given, tol=tol, callback=callback, options=options
         )
 
-    return solve("root", function, x0, run, itself)
-
-
-def itself(function: Callable[[Tensor], Any], free: Any) -> Callable[[Tensor], Any]:
-    """The residual of a function whose zero is wanted."""
-    return function
-
-
-def with_args(
-    who: str, fun: Callable[..., Any], args: Any, jac: Any = None
-) -> Callable[[Tensor], Any]:
-    """A function of the unknowns alone."""
-    if not callable(fun):
-        raise TypeError(f"{who}: fun must be a function, got {fun!r}.")
-    if callable(jac):
-        raise ValueError(
-            f"{who}: jac is computed by a tape: leave it out, or pass jac=False for SciPy's "
-            "differences."
-        )
-    given = args if isinstance(args, tuple) else (args,)
-    return lambda x: as_vector(fun(x, *given), who)
-
-
-def as_vector(value: Any, who: str) -> Tensor:
-    """What a user's function returned, as a vector of the values."""
-    tensor = as_tensor(value, argument=f"{who}: a result of fun")
-    return tensor if tensor.array.ndim == 1 else reshape(tensor, shape=(tensor.array.size,))
+    return solve(who, with_args(who, fun, args), x0, run, itself)

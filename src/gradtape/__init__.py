@@ -258,6 +258,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import io as io
     from gradtape import lookup as lookup
     from gradtape import numpy as numpy
+    from gradtape import optimize as optimize
     from gradtape import profiler as profiler
     from gradtape import quantization as quantization
     from gradtape import ragged as ragged

@@ -43,6 +43,7 @@ LOADED_WHEN_USED = (
     "lookup",
     "io",
     "numpy",
+    "optimize",
     "profiler",
     "quantization",
     "ragged",

@@ -1,4 +1,4 @@
-"""`optimize.minimize`: training in one call, by every method; Variables are whole whatever happens."""
+"""`optimize.minimize`: training in one call, by every method, with Variables that stay whole."""
 
 import sys
 

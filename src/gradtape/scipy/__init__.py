@@ -6,11 +6,11 @@ over.
 
 import typing as _typing
 
-from gradtape.scipy import optimize
+from gradtape.scipy import optimize, sparse
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     from gradtape.absent import absent_from as _absent_from
 
     __getattr__ = _absent_from(__name__)
 
-__all__ = ["optimize"]
+__all__ = ["optimize", "sparse"]

@@ -32,9 +32,14 @@ _DENSE = 500
 """The size from which a Jacobian is looked at as a sparse one."""
 
 
-def implicit(who: str, solution: Tensor, residual: Residual) -> tuple[Tensor, float]:
+def implicit(
+    who: str,
+    solution: Tensor,
+    residual: Residual,
+    jacobian: Callable[[], Any] | None = None,
+) -> tuple[Tensor, float]:
     """A vector at which `residual` is zero, with its derivatives, and the largest element of the
-    residual there.
+    residual there. A tape computes the `jacobian`, unless it is known.
     """
     with GradientTape(persistent=True, watch_accessed_variables=False) as tape:
         tape.watch(solution)
@@ -45,7 +50,8 @@ def implicit(who: str, solution: Tensor, residual: Residual) -> tuple[Tensor, fl
     start = solution.with_node(None)
     if not steps:
         return start, size
-    step = _stepper(who, tape, value, solution)
+    known = jacobian_at(tape, value, solution) if jacobian is None else jacobian()
+    step = _stepper(who, known)
     found = step(start, value)
     for _ in range(steps - 1):
         found = step(found, residual(found))
@@ -81,11 +87,8 @@ def _outside(value: Tensor, tape: GradientTape) -> set[Any]:
     return found | _outside(value.inner, tape) if isinstance(value, BatchedTensor) else found
 
 
-def _stepper(
-    who: str, tape: GradientTape, value: Tensor, solution: Tensor
-) -> Callable[[Tensor, Tensor], Tensor]:
+def _stepper(who: str, jacobian: Any) -> Callable[[Tensor, Tensor], Tensor]:
     """Newton's step with the Jacobian at the solution."""
-    jacobian = jacobian_at(tape, value, solution)
     if isinstance(jacobian, Tensor):  # one for each example of a batch, or of a program
         matrix = jacobian.with_node(None)
         return lambda x, residual: (

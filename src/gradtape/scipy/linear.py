@@ -28,18 +28,22 @@ class Factored:
     first, so that units of measurement do not count as a bad condition.
     """
 
-    def __init__(self, matrix: Any, who: str) -> None:
+    def __init__(
+        self, matrix: Any, who: str, what: str = "the linear system of the derivative"
+    ) -> None:
         self.matrix = matrix
         self.size = matrix.shape[-1]
         self._solve: Any = None
         self.reciprocal = self._factor(matrix)
         if self.reciprocal < ILL_CONDITIONED:
-            warn_of_condition(who, self.reciprocal)
+            _warn_of_condition(who, what, self.reciprocal)
 
     def _factor(self, matrix: Any) -> float:
         """Makes the factors; returns the reciprocal of the condition number, about 0 for a singular
         matrix.
         """
+        if not self.size:
+            return 1.0
         sparse = not isinstance(matrix, np.ndarray)
         values = matrix.data if sparse else matrix
         if not np.all(np.isfinite(values)):
@@ -53,9 +57,6 @@ class Factored:
     def _factor_dense(self, matrix: Any) -> float:
         from scipy.linalg import lapack  # noqa: PLC0415 - scipy is imported at first use
 
-        if not self.size:
-            self._solve = lambda b, transposed: b
-            return 1.0
         lu, pivots, info = lapack.dgetrf(matrix)
         if info:
             return 0.0
@@ -89,6 +90,8 @@ class Factored:
         """The solution for each right-hand side, which is the last axis of `b`; NaN for a singular
         matrix.
         """
+        if not self.size:
+            return np.zeros(b.shape)
         if self._solve is None:
             return np.full(b.shape, np.nan)
         before, after = self._rows, self._columns
@@ -123,23 +126,15 @@ def _one_norm(operator: Any) -> float:
     return float(onenormest(operator))
 
 
-def warn_of_condition(who: str, reciprocal: float) -> None:
-    """Warns of a derivative that does not exist, or has few right digits."""
+def _warn_of_condition(who: str, what: str, reciprocal: float) -> None:
+    """Warns of a solution that does not exist, or has few right digits."""
     if reciprocal > _EPSILON:
-        warnings.warn(
-            f"{who}: the linear system of the derivative is ill-conditioned (reciprocal condition "
-            f"{reciprocal:.1e}): about {-np.log10(_EPSILON / reciprocal):.0f} digits of the "
-            "derivative are right.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return
-    warnings.warn(
-        f"{who}: the linear system of the derivative is singular: the solution is not a "
-        "differentiable function of what it depends on there, and its derivative is NaN.",
-        RuntimeWarning,
-        stacklevel=2,
-    )
+        digits = -np.log10(_EPSILON / reciprocal)
+        why = f"ill-conditioned (reciprocal condition {reciprocal:.1e}): about {digits:.0f} digits "
+        why += "of what it gives are right."
+    else:
+        why = "singular: there is no solution, or no single one, and what it gives is NaN."
+    warnings.warn(f"{who}: {what} is {why}", RuntimeWarning, stacklevel=2)
 
 
 class FactoredSolve(Foreign):

@@ -264,8 +264,11 @@ class SparseSolve(OnHost):
             x, info = call(self, [inputs[0], beside, *inputs[2:]])
             apart = transpose(reshape(x, shape=(height, size, width)), perm=(1, 0, 2))
             return [apart, needed.broadcast_to(info, shape=(size,))]
-        one = lambda i: [
-            needed.getitem(t, key=(i,)) if m else t for t, m in zip(inputs, mapped, strict=True)
-        ]
-        rows = [call(self, one(i)) for i in range(size)]
+
+        def example(i: int) -> list[Tensor]:
+            return [
+                needed.getitem(t, key=(i,)) if m else t for t, m in zip(inputs, mapped, strict=True)
+            ]
+
+        rows = [call(self, example(i)) for i in range(size)]
         return [needed.stack(*column, axis=0) for column in zip(*rows, strict=True)]

@@ -1,8 +1,8 @@
 """A network that solves an equation: Burgers' equation by Adam, and then by L-BFGS.
 
-u_t + u u_x = 0.05 u_xx on -1 < x < 1, 0 < t < 1, from u = -sin(pi x), zero at both ends. The network
-is trained on nothing but the equation, and compared with a solution by finite differences. Leaves a
-picture (out/pinn.png).
+u_t + u u_x = 0.05 u_xx on -1 < x < 1, 0 < t < 1, from u = -sin(pi x), zero at both ends. The
+network is trained on nothing but the equation, and compared with a solution by finite differences.
+Leaves a picture (out/pinn.png).
 """
 
 import argparse

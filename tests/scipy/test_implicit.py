@@ -9,7 +9,7 @@ from scipy import optimize
 import gradtape as tf
 from gradtape.scipy.closures import closed_over
 from gradtape.scipy.linear import Factored, checked_solve
-from gradtape.scipy.optimize import root
+from gradtape.scipy.optimize import minimize, root
 from tests.scipy.differences import close, slope
 
 W = np.array([1.0, -2.0, 3.0])
@@ -92,6 +92,29 @@ def test_third_order():
     a, c = constants()
     second = lambda v: float(tf.grad(tf.grad(objective))(tf.constant(v, tf.float64), c))
     close(tf.grad(tf.grad(tf.grad(objective)))(a, c), slope(second, 2.0))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("persistent", [False, True])
+def test_orders_by_one_tape_are_right_or_refused(persistent, compiled):
+    a = tf.Variable(2.0, dtype=tf.float64)
+    call = lambda: root(lambda x: x**2 - a, [1.0]).x[0]
+    with tf.GradientTape(persistent=persistent) as tape:
+        y = tf.function(call)() if compiled else call()
+    orders = lambda: tape.derivatives(y, {"a": a}, ["a", "aa", "aaa"])
+    if not (persistent or compiled):
+        with pytest.raises(NotImplementedError, match="nest a tape for each order"):
+            orders()
+        return
+    expected = [0.5 * 2**-0.5, -0.25 * 2**-1.5, 0.375 * 2**-2.5]
+    close([float(v) for v in orders().values()], expected)
+
+
+def test_stopping_far_from_the_solution_warns():
+    b = tf.Variable(np.ones(3))
+    objective = lambda x: tf.reduce_sum(tf.exp(x) - 2.0 * b * x)
+    with tf.GradientTape(), pytest.warns(RuntimeWarning, match="away from the solution"):
+        minimize(objective, np.zeros(3), tol=0.5)
 
 
 def test_jacobian_and_vectorized_map():

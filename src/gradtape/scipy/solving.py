@@ -4,7 +4,6 @@ eager code, under `vmap` and inside a `function`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -49,9 +48,8 @@ def solve(
         connected, size = x, None
     else:
         x, free, report = _solved(who, function, start, run)
-        connected, size = implicit(who, x, residual(function, free))
-        if connected.node is not None and not np.all(report["success"]):
-            warn_of_failure(who, report.get("message", ""))
+        failure = None if np.all(report["success"]) else str(report.get("message", ""))
+        connected, size = implicit(who, x, residual(function, free), failure=failure)
     report.pop("fixed", None)
     report.update({} if also is None else also(connected))
     report["x"] = connected if double else needed.cast(connected, dtype=np.dtype(np.float32))
@@ -104,13 +102,3 @@ def _solved(
 def free_of(result: Mapping[str, Any]) -> Any:
     """Which of the unknowns are free."""
     return ~np.asarray(result.get("fixed", np.zeros(np.shape(result["x"]), bool)))
-
-
-def warn_of_failure(who: str, message: str) -> None:
-    """Warns that the derivative of what a solver has left is not that of a solution."""
-    warnings.warn(
-        f"{who}: the solver did not converge ({message}), so x is no solution, and its derivative "
-        "is that of a solution nearby, if there is one.",
-        RuntimeWarning,
-        stacklevel=2,
-    )

@@ -23,6 +23,7 @@ from gradtape.scipy.optimize.functions import (
     stationary,
     with_args,
 )
+from gradtape.scipy.results import Found
 from gradtape.scipy.solving import solve
 
 _SPARSE_FROM = 100_000
@@ -60,7 +61,7 @@ def least_squares(
     kwargs: Mapping[str, Any] | None = None,
     *,
     callback: Callable[..., Any] | None = None,
-) -> Any:
+) -> Found:
     """`scipy.optimize.least_squares` of a function of tensors: `x`, `fun` and `cost` of the result
     have the derivatives by `args`, `kwargs` and all that `fun` closes over.
 
@@ -131,7 +132,7 @@ def curve_fit(
     method: str | None = None,
     full_output: bool = False,
     **kwargs: Any,
-) -> Any:
+) -> tuple[Tensor, Any] | tuple[Tensor, Any, Found]:
     """`scipy.optimize.curve_fit` of a function of tensors, `f(xdata, *parameters)`: the parameters
     have the derivatives by `xdata`, `ydata`, `sigma` and all that `f` closes over.
 

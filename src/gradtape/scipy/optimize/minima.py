@@ -15,6 +15,7 @@ from gradtape.scipy.optimize.functions import (
     stationary,
     with_args,
 )
+from gradtape.scipy.results import Found
 from gradtape.scipy.solving import solve
 
 _WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
@@ -36,7 +37,7 @@ def minimize(
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
-) -> Any:
+) -> Found:
     """`scipy.optimize.minimize` of a function of tensors: `x` and `fun` of the result have the
     derivatives by `args` and by all that `fun` closes over.
 

@@ -9,6 +9,7 @@ from gradtape.core.tensor import Tensor
 from gradtape.published import published
 from gradtape.scipy.numeric import Numeric
 from gradtape.scipy.optimize.functions import itself, refuse_derivatives, with_args
+from gradtape.scipy.results import Found
 from gradtape.scipy.solving import solve
 
 _TAKE_JACOBIAN = ("hybr", "lm")
@@ -24,7 +25,7 @@ def root(
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
-) -> Any:
+) -> Found:
     """`scipy.optimize.root` of a function of tensors: `x` of the result has the derivatives, of any
     order and in both modes, by `args` and by all Tensors and Variables that `fun` closes over.
 

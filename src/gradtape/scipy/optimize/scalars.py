@@ -18,6 +18,7 @@ from gradtape.scipy.optimize.functions import (
     refuse_tensors,
     with_args,
 )
+from gradtape.scipy.results import Found
 from gradtape.scipy.solving import solve
 
 _TAKE_SLOPE = ("newton", "halley")
@@ -37,7 +38,7 @@ def root_scalar(
     rtol: float | None = None,
     maxiter: int | None = None,
     options: dict[str, Any] | None = None,
-) -> Any:
+) -> Found:
     """`scipy.optimize.root_scalar` of a function of tensors: `root` of the result has the
     derivatives by `args` and by all that `f` closes over, as those of `root` are.
 
@@ -67,7 +68,7 @@ def brentq(
     maxiter: int = 100,
     full_output: bool = False,
     disp: bool = True,
-) -> Tensor | tuple[Tensor, Any]:
+) -> Tensor | tuple[Tensor, Found]:
     """`scipy.optimize.brentq`: the zero between `a` and `b`, with its derivatives.
 
     >>> import gradtape as tf
@@ -95,7 +96,7 @@ def newton(
     rtol: float = 0.0,
     full_output: bool = False,
     disp: bool = True,
-) -> Tensor | tuple[Tensor, Any]:
+) -> Tensor | tuple[Tensor, Found]:
     """`scipy.optimize.newton` for one number: the zero that Newton's method finds from `x0`, with
     its derivatives. The slopes of the method are computed by a tape.
 

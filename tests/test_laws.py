@@ -179,6 +179,7 @@ def _is_none(node: ast.AST) -> bool:
 
 
 SAME_NAMES = {
+    "gradtape.scipy.optimize.roots": (1, "options of SciPy's fsolve"),
     "gradtape.bridge.sympy_code": (1, "the functions that stand for SymPy's"),
     "gradtape.api.numpy.padding": (2, "modes of np.pad"),
     "gradtape.api.numpy.protocol": (1, "np.fft is a namespace"),

@@ -39,6 +39,7 @@ LAYERS = (
     ("summary",),
     ("distribute",),
     ("bridge",),
+    ("scipy", "optimize"),
 )
 
 ANYWHERE = {"numpy", "ml_dtypes", "optree", "safetensors"}
@@ -62,6 +63,7 @@ SERVED_BY = {
     "absl": ("gradtape.compat.v1.flags",),
     "einops": ("gradtape.api.tensorflow.einops_backend",),
     "keras": KERAS_IS_KNOWN_BY,
+    "matplotlib": ("gradtape.optimize.history",),
     "keras_gradtape": KERAS_IS_KNOWN_BY,
     "sympy": ("gradtape.bridge.sympy_code",),
     "torch": ("gradtape.bridge.torch_arrays",),

@@ -258,11 +258,13 @@ if _typing.TYPE_CHECKING:
     from gradtape import io as io
     from gradtape import lookup as lookup
     from gradtape import numpy as numpy
+    from gradtape import optimize as optimize
     from gradtape import profiler as profiler
     from gradtape import quantization as quantization
     from gradtape import ragged as ragged
     from gradtape import raw_ops as raw_ops
     from gradtape import saved_model as saved_model
+    from gradtape import scipy as scipy
     from gradtape import signal as signal
     from gradtape import sparse as sparse
     from gradtape import strings as strings

@@ -20,7 +20,7 @@ INDENT = "    "
 
 HAND_WRITTEN = (
     "array_api.special", "callbacks", "compat.v1", "compat.v2", "dtypes", "errors",
-    "experimental.numpy", "nest", "raw_ops",
+    "experimental.numpy", "nest", "raw_ops", "scipy.special",
 )  # fmt: skip
 """Public modules that hold definitions of their own."""
 

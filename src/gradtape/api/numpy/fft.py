@@ -41,7 +41,7 @@ Shape = tuple[int, ...]
 # Complex transforms
 
 
-@published("numpy.fft.fft", "array_api.fft.fft")
+@published("numpy.fft.fft", "scipy.fft.fft", "array_api.fft.fft")
 def fft(
     a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
 ) -> Tensor:
@@ -54,7 +54,7 @@ def fft(
     return into(out, _complex_transform(fourier.fft, a, _alone(n), (axis,), norm, "fft"), "fft")
 
 
-@published("numpy.fft.ifft", "array_api.fft.ifft")
+@published("numpy.fft.ifft", "scipy.fft.ifft", "array_api.fft.ifft")
 def ifft(
     a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
 ) -> Tensor:
@@ -67,7 +67,7 @@ def ifft(
     return into(out, _complex_transform(fourier.ifft, a, _alone(n), (axis,), norm, "ifft"), "ifft")
 
 
-@published("numpy.fft.fft2")
+@published("numpy.fft.fft2", "scipy.fft.fft2")
 def fft2(
     a: TensorLike,
     s: Any = None,
@@ -85,7 +85,7 @@ def fft2(
     return into(out, _complex_transform(fourier.fft, a, s, axes, norm, "fft2"), "fft2")
 
 
-@published("numpy.fft.ifft2")
+@published("numpy.fft.ifft2", "scipy.fft.ifft2")
 def ifft2(
     a: TensorLike,
     s: Any = None,
@@ -103,7 +103,7 @@ def ifft2(
     return into(out, _complex_transform(fourier.ifft, a, s, axes, norm, "ifft2"), "ifft2")
 
 
-@published("numpy.fft.fftn", "array_api.fft.fftn")
+@published("numpy.fft.fftn", "scipy.fft.fftn", "array_api.fft.fftn")
 def fftn(
     a: TensorLike,
     s: Any = None,
@@ -121,7 +121,7 @@ def fftn(
     return into(out, _complex_transform(fourier.fft, a, s, axes, norm, "fftn"), "fftn")
 
 
-@published("numpy.fft.ifftn", "array_api.fft.ifftn")
+@published("numpy.fft.ifftn", "scipy.fft.ifftn", "array_api.fft.ifftn")
 def ifftn(
     a: TensorLike,
     s: Any = None,
@@ -142,7 +142,7 @@ def ifftn(
 # Real signals, whose spectra are symmetric, so that half of the frequencies say it all
 
 
-@published("numpy.fft.rfft", "array_api.fft.rfft")
+@published("numpy.fft.rfft", "scipy.fft.rfft", "array_api.fft.rfft")
 def rfft(
     a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
 ) -> Tensor:
@@ -156,7 +156,7 @@ def rfft(
     return into(out, _to_half_spectrum(a, _alone(n), (axis,), norm, "rfft"), "rfft")
 
 
-@published("numpy.fft.irfft", "array_api.fft.irfft")
+@published("numpy.fft.irfft", "scipy.fft.irfft", "array_api.fft.irfft")
 def irfft(
     a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
 ) -> Tensor:
@@ -169,7 +169,7 @@ def irfft(
     return into(out, _from_half_spectrum(a, _alone(n), (axis,), norm, "irfft"), "irfft")
 
 
-@published("numpy.fft.rfft2")
+@published("numpy.fft.rfft2", "scipy.fft.rfft2")
 def rfft2(
     a: TensorLike,
     s: Any = None,
@@ -188,7 +188,7 @@ def rfft2(
     return into(out, _to_half_spectrum(a, s, axes, norm, "rfft2"), "rfft2")
 
 
-@published("numpy.fft.irfft2")
+@published("numpy.fft.irfft2", "scipy.fft.irfft2")
 def irfft2(
     a: TensorLike,
     s: Any = None,
@@ -207,7 +207,7 @@ def irfft2(
     return into(out, _from_half_spectrum(a, s, axes, norm, "irfft2"), "irfft2")
 
 
-@published("numpy.fft.rfftn", "array_api.fft.rfftn")
+@published("numpy.fft.rfftn", "scipy.fft.rfftn", "array_api.fft.rfftn")
 def rfftn(
     a: TensorLike,
     s: Any = None,
@@ -226,7 +226,7 @@ def rfftn(
     return into(out, _to_half_spectrum(a, s, axes, norm, "rfftn"), "rfftn")
 
 
-@published("numpy.fft.irfftn", "array_api.fft.irfftn")
+@published("numpy.fft.irfftn", "scipy.fft.irfftn", "array_api.fft.irfftn")
 def irfftn(
     a: TensorLike,
     s: Any = None,
@@ -245,7 +245,7 @@ def irfftn(
     return into(out, _from_half_spectrum(a, s, axes, norm, "irfftn"), "irfftn")
 
 
-@published("numpy.fft.hfft", "array_api.fft.hfft")
+@published("numpy.fft.hfft", "scipy.fft.hfft", "array_api.fft.hfft")
 def hfft(
     a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
 ) -> Tensor:
@@ -265,7 +265,7 @@ def hfft(
     )
 
 
-@published("numpy.fft.ihfft", "array_api.fft.ihfft")
+@published("numpy.fft.ihfft", "scipy.fft.ihfft", "array_api.fft.ihfft")
 def ihfft(
     a: TensorLike, n: Any = None, axis: int = -1, norm: str | None = None, out: Any = None
 ) -> Tensor:
@@ -284,7 +284,7 @@ def ihfft(
 # Frequencies
 
 
-@published("numpy.fft.fftfreq")
+@published("numpy.fft.fftfreq", "scipy.fft.fftfreq")
 def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Tensor:
     """The frequencies of the `fft` of `n` samples that are `d` apart, in its order.
 
@@ -299,7 +299,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Tensor:
     )
 
 
-@published("numpy.fft.rfftfreq")
+@published("numpy.fft.rfftfreq", "scipy.fft.rfftfreq")
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Tensor:
     """The frequencies of the `rfft` of `n` samples that are `d` apart.
 
@@ -328,7 +328,7 @@ def _frequencies(numbers: Any, count: int, d: Any, function: str) -> Tensor:
     return Tensor(numbers.astype(spacing.array.dtype)) / (spacing * count)
 
 
-@published("numpy.fft.fftshift", "array_api.fft.fftshift")
+@published("numpy.fft.fftshift", "scipy.fft.fftshift", "array_api.fft.fftshift")
 def fftshift(x: TensorLike, axes: AxisLike = None) -> Tensor:
     """The frequency zero moved from the beginning of `axes`, or of all, to their middle.
 
@@ -339,7 +339,7 @@ def fftshift(x: TensorLike, axes: AxisLike = None) -> Tensor:
     return _shifted(x, axes, lambda size: size // 2, "fftshift")
 
 
-@published("numpy.fft.ifftshift", "array_api.fft.ifftshift")
+@published("numpy.fft.ifftshift", "scipy.fft.ifftshift", "array_api.fft.ifftshift")
 def ifftshift(x: TensorLike, axes: AxisLike = None) -> Tensor:
     """The inverse of `fftshift`.
 

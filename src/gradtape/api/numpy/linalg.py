@@ -248,7 +248,7 @@ def trace(x: TensorLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Tens
 # Linear systems
 
 
-@published("numpy.linalg.solve", "array_api.linalg.solve")
+@published("numpy.linalg.solve", "scipy.linalg.solve", "array_api.linalg.solve")
 def solve(a: TensorLike, b: TensorLike) -> Tensor:
     """The solution x of a x = b; `b` is one vector, or a matrix of columns.
 
@@ -268,7 +268,7 @@ def solve(a: TensorLike, b: TensorLike) -> Tensor:
     return shaping.reshape(found, shape=found.array.shape[:-1])
 
 
-@published("numpy.linalg.inv", "array_api.linalg.inv")
+@published("numpy.linalg.inv", "scipy.linalg.inv", "array_api.linalg.inv")
 def inv(a: TensorLike) -> Tensor:
     """The inverse of a square matrix.
 
@@ -433,7 +433,7 @@ def tensorsolve(a: TensorLike, b: TensorLike, axes: Any = None) -> Tensor:
 # Determinants
 
 
-@published("numpy.linalg.det", "array_api.linalg.det")
+@published("numpy.linalg.det", "scipy.linalg.det", "array_api.linalg.det")
 def det(a: TensorLike) -> Tensor:
     """The determinant of a square matrix.
 

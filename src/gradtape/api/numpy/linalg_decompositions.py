@@ -116,7 +116,7 @@ def svd(
     compute_uv: bool = True,
     hermitian: bool = False,
 ) -> Any: ...
-@published("numpy.linalg.svd", "array_api.linalg.svd")
+@published("numpy.linalg.svd", "scipy.linalg.svd", "array_api.linalg.svd")
 def svd(
     a: TensorLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -161,7 +161,7 @@ def _svd_of_hermitian(x: Tensor, compute_uv: bool) -> Any:
     return SVDResult(columns, values, adjoint(turned))
 
 
-@published("numpy.linalg.svdvals", "array_api.linalg.svdvals")
+@published("numpy.linalg.svdvals", "scipy.linalg.svdvals", "array_api.linalg.svdvals")
 def svdvals(x: TensorLike, /) -> Tensor:
     """The singular values of a matrix, falling.
 
@@ -250,7 +250,7 @@ def eig(a: TensorLike) -> EigResult:
     return EigResult(values, vectors)
 
 
-@published("numpy.linalg.eigvals")
+@published("numpy.linalg.eigvals", "scipy.linalg.eigvals")
 def eigvals(a: TensorLike) -> Tensor:
     """The eigenvalues of a square matrix, in no order; complex or real as those of `eig`.
 

@@ -34,7 +34,7 @@ from gradtape.published import published
 Shape = tuple[int, ...]
 
 
-@published("numpy.linalg.norm")
+@published("numpy.linalg.norm", "scipy.linalg.norm")
 def norm(x: TensorLike, ord: Any = None, axis: AxisLike = None, keepdims: bool = False) -> Tensor:
     """The norm of vectors along one axis, of matrices in two, or of all elements as one vector.
 

@@ -57,7 +57,7 @@ def in_dtype(value: Tensor, like: Tensor) -> Tensor:
     return value if value.array.dtype == dtype else broadcasting.cast(value, dtype=dtype)
 
 
-@published("linalg.expm")
+@published("linalg.expm", "scipy.linalg.expm")
 def expm(input: TensorLike, name: str | None = None) -> Tensor:
     """The exponential of a square matrix: the sum of its powers, each divided by a factorial.
 
@@ -82,7 +82,7 @@ def logm(input: TensorLike, name: str | None = None) -> Tensor:
     return matrix_functions.logm(square(input, "logm", "input", COMPLEX))
 
 
-@published("matrix_square_root", "linalg.sqrtm")
+@published("matrix_square_root", "linalg.sqrtm", "scipy.linalg.sqrtm")
 def sqrtm(input: TensorLike, name: str | None = None) -> Tensor:
     """The principal square root of a square matrix; NaN for a real matrix that has no real one.
 

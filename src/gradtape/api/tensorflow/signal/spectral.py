@@ -181,7 +181,7 @@ def inverse_stft_window_fn(
     return inverse_window
 
 
-@published("signal.dct")
+@published("signal.dct", "scipy.fft.dct")
 def dct(
     input: TensorLike,
     type: Any = 2,

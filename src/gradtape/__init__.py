@@ -178,7 +178,6 @@ from gradtape.api.tensorflow.trigonometry import (
 from gradtape.api.tensorflow.type_specs import (
     IndexedSlicesSpec,
     SparseTensorSpec,
-    TypeSpec,
     type_spec_from_value,
 )
 from gradtape.core.device import device
@@ -189,6 +188,7 @@ from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import init_scope
+from gradtape.core.type_spec import TypeSpec
 from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.core.variable import Variable
 from gradtape.core.variable_options import VariableAggregation, VariableSynchronization
@@ -244,6 +244,7 @@ from gradtape.transforms.recompute import recompute_grad
 from gradtape.transforms.vectorize import vectorized_map, vmap
 
 if _typing.TYPE_CHECKING:
+    from gradtape import __internal__ as __internal__
     from gradtape import array_api as array_api
     from gradtape import autograph as autograph
     from gradtape import bitwise as bitwise

@@ -57,6 +57,19 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return leaves
 
 
+def flatten_keys(structure: dict[Any, Any]) -> list[Any]:
+    """The keys of a dict in the order in which `flatten` gives its entries."""
+    return sorted(structure) if _can_be_sorted(structure) else list(structure)
+
+
+def _can_be_sorted(keys: Any) -> bool:
+    try:
+        sorted(keys)
+    except TypeError:
+        return False
+    return True
+
+
 def is_composite(leaf: Any) -> bool:
     """Whether a leaf is made of tensors, which `expand_composites` gives."""
     return hasattr(leaf, "__gradtape_flatten__")

@@ -49,6 +49,7 @@ LOADED_WHEN_USED = (
     "ragged",
     "raw_ops",
     "saved_model",
+    "sets",
     "signal",
     "sparse",
     "sysconfig",

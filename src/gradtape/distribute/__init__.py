@@ -29,6 +29,7 @@ from gradtape.distribute.strategy import (
     MultiWorkerMirroredStrategy,
     OneDeviceStrategy,
     Strategy,
+    TPUStrategy,
 )
 from gradtape.distribute.values import DistributedValues
 
@@ -41,7 +42,7 @@ __all__ = [
     "CrossDeviceOps", "DistributedDataset", "DistributedIterator", "DistributedValues",
     "HierarchicalCopyAllReduce", "InputContext", "InputOptions", "InputReplicationMode",
     "MirroredStrategy", "MultiWorkerMirroredStrategy", "NcclAllReduce", "OneDeviceStrategy",
-    "ReduceOp", "ReductionToOneDevice", "ReplicaContext", "RunOptions", "Strategy", "experimental",
-    "experimental_set_strategy", "get_replica_context", "get_strategy", "has_strategy",
-    "in_cross_replica_context",
+    "ReduceOp", "ReductionToOneDevice", "ReplicaContext", "RunOptions", "Strategy", "TPUStrategy",
+    "experimental", "experimental_set_strategy", "get_replica_context", "get_strategy",
+    "has_strategy", "in_cross_replica_context",
 ]  # fmt: skip

@@ -354,6 +354,29 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         super().__init__()
 
 
+@published("distribute.TPUStrategy", "distribute.experimental.TPUStrategy")
+class TPUStrategy(MirroredStrategy):
+    """A replica on each TPU; JAX finds them, so that no cluster resolver is needed.
+
+    >>> import gradtape as tf
+    >>> issubclass(tf.distribute.TPUStrategy, tf.distribute.MirroredStrategy)
+    True
+    """
+
+    def __init__(
+        self,
+        tpu_cluster_resolver: Any = None,
+        experimental_device_assignment: Any = None,
+        experimental_spmd_xla_partitioning: bool = False,
+    ) -> None:
+        if experimental_device_assignment is not None:
+            raise ValueError("TPUStrategy: experimental_device_assignment: leave it out.")
+        found = [name for name in device_names() if name.startswith("TPU:")]
+        if not found:
+            raise RuntimeError("TPUStrategy: JAX finds no TPU: use MirroredStrategy elsewhere.")
+        super().__init__(found)
+
+
 def _workers() -> int:
     """How many processes TF_CONFIG names."""
     import json  # noqa: PLC0415 - for one class

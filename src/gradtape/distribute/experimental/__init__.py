@@ -11,7 +11,7 @@ from gradtape.distribute.options import (
     ValueContext,
 )
 from gradtape.distribute.options import CommunicationImplementation as CollectiveCommunication
-from gradtape.distribute.strategy import MultiWorkerMirroredStrategy
+from gradtape.distribute.strategy import MultiWorkerMirroredStrategy, TPUStrategy
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     from gradtape.absent import absent_from as _absent_from
@@ -20,5 +20,5 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
 
 __all__ = [
     "CollectiveCommunication", "CollectiveHints", "CommunicationImplementation",
-    "CommunicationOptions", "MultiWorkerMirroredStrategy", "ValueContext",
+    "CommunicationOptions", "MultiWorkerMirroredStrategy", "TPUStrategy", "ValueContext",
 ]  # fmt: skip

@@ -51,7 +51,7 @@ _INTERNAL = SimpleNamespace(
 
 def keras_below(place: str) -> Any:
     """What stands for a module of tf_keras: Keras itself for its older spellings."""
-    found = import_module("keras")
+    found: Any = import_module("gradtape").keras
     for prefix in _PREFIXES:
         if place == prefix or place.startswith(f"{prefix}."):
             place = place.removeprefix(prefix).removeprefix(".")

@@ -10,7 +10,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import gradtape as tf
-from gradtape.api.tensorflow.linalg.operators.described import Dimension as Dimension  # noqa: PLC0414
+from gradtape.api.tensorflow.linalg.operators import described
+
+
+Dimension = described.Dimension
 
 
 def cast_to(dtype: Any) -> Callable[..., Any]:

@@ -48,10 +48,10 @@ class TensorFlowFinder(AliasFinder):
     def spec_for(self, name: str) -> ModuleSpec | None:
         elsewhere = _elsewhere(name)
         if elsewhere is not None:
-            found = (
-                exists(elsewhere) if elsewhere.startswith("malt") else super().spec_for(elsewhere)
-            )
-            return ModuleSpec(name, self, is_package=True) if found else None  # type: ignore[arg-type]
+            of_keras = elsewhere.startswith(_NAME)
+            if not (super().spec_for(elsewhere) if of_keras else exists(elsewhere)):
+                return None
+            return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
         if name.startswith(private_modules.ROOT):
             if not private_modules.is_private_module(name):
                 if is_only_asked(sys._getframe(1)):

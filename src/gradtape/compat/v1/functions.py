@@ -12,7 +12,6 @@ from typing import Any
 import gradtape as tf
 from gradtape.api.tensorflow.linalg.operators import described
 
-
 Dimension = described.Dimension
 
 

@@ -7,6 +7,7 @@
 #   make test-tf    compare with TensorFlow itself, which it installs into an environment of its own
 #   make test-bridges  gradtape.bridge with PyTorch and with libraries written in JAX
 #   make test-keras  run Keras's own tests on gradtape and compare with its JAX backend (GROUPS="losses optimizers": some of them)
+#   make test-libraries  libraries written for TensorFlow: their own tests on gradtape, without TensorFlow (LIBRARIES="trfl gpflow": of some)
 #   make test-array-api ARRAY_API_TESTS=path   the official suite of the Array API standard, checked out there with its submodule
 #   make test-versions  the lowest and the newest allowed versions of what gradtape needs, on each Python found (PYTHONS="3.12": on some)
 #   make bench      measure against NumPy and other libraries (QUICK=1: in about two minutes)
@@ -25,14 +26,14 @@ COMPILED := tests/functions tests/core/xla tests/core/test_device.py tests/engin
 # The longest tables among them say nothing about devices. Of the others `make test` runs a part, and all that are marked `devices`.
 LONG := --ignore=tests/functions/test_second_orders_of_effects.py --ignore=tests/functions/test_reach.py --ignore=tests/functions/test_bodies.py
 
-.PHONY: help demo test test-all test-browser test-tf test-bridges test-keras test-array-api test-versions bench lint names clean
+.PHONY: help demo test test-all test-browser test-tf test-bridges test-keras test-libraries test-array-api test-versions bench lint names clean
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
 # Small matrices gain nothing from BLAS threads, and lose much when other processes want the cores.
-demo test test-all test-browser test-tf test-bridges test-keras test-array-api test-versions: export OPENBLAS_NUM_THREADS = 1
+demo test test-all test-browser test-tf test-bridges test-keras test-libraries test-array-api test-versions: export OPENBLAS_NUM_THREADS = 1
 
 demo: .venv/.installed
 	@.venv/bin/python examples/digits.py
@@ -57,6 +58,9 @@ test-bridges: .venv-bridges/.installed
 
 test-keras: .venv-keras/.installed
 	@WORKERS=$(WORKERS) .venv-keras/bin/python tools/keras_suite/suite.py $(GROUPS)
+
+test-libraries: .venv-libraries/.installed
+	@WORKERS=$(WORKERS) .venv-libraries/bin/python tools/libraries/suite.py $(LIBRARIES)
 
 test-array-api: .venv-array-api/.installed
 	@test -f '$(ARRAY_API_TESTS)/array_api_tests/__init__.py' || { echo 'Check out github.com/data-apis/array-api-tests with its submodule, and give its folder: make test-array-api ARRAY_API_TESTS=path'; exit 2; }
@@ -96,6 +100,17 @@ names: .venv/.installed
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]' $(MORE)
 	@touch $@
 
+# What the libraries need, and then the libraries themselves, without the TensorFlow that they ask for.
+.venv-libraries/.installed: pyproject.toml
+	@echo "Preparing $(@D) (once, and again when pyproject.toml changes)"
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' absl-py attrs cloudpickle decorator deprecated dm-tree \
+		dropstackframe eagerpy einops gast GitPython lark matplotlib mock multipledispatch opencv-python-headless packaging parameterized requests \
+		scikit-image scikit-learn scikit-optimize setuptools six tabulate typing-extensions wrapt
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps check-shapes deepxde dm-sonnet foolbox gpflow \
+		tensorflow-probability trfl xplique
+	@touch $@
+
 # It holds uv, which makes an environment for each Python and each end of the bounds.
 .venv-versions/.installed:
 	@$(PYTHON) -m venv $(@D)
@@ -103,5 +118,5 @@ names: .venv/.installed
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-tf .venv-bridges .venv-keras .venv-array-api .venv-versions out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results.json
+	rm -rf .venv .venv-bench .venv-tf .venv-bridges .venv-keras .venv-libraries .venv-array-api .venv-versions out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis benchmarks/results.json
 	find $(SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +

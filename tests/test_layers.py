@@ -54,6 +54,7 @@ XLA_MODULES = (
 METHODS = (
     "gradtape.absent",  # which reads its sentences when a name is not found
     "gradtape.core.array_methods",
+    "gradtape.core.indexed_slices",
     "gradtape.core.sparse_tensor",
     "gradtape.core.tape_methods",
 )

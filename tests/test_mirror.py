@@ -58,6 +58,10 @@ ELSEWHERE = {
         "what is said of names shows in what the command writes",
     ),
     "compat/audit/test_uses.py": ("compat/audit/sources", "names are found in files and cells"),
+    "compat/test_adapters.py": (
+        "compat/tensorflow_probability compat/tf_keras",
+        "they show where a library is imported",
+    ),
     "compat/test_aliases.py": ("compat/v2", "it is an alias of gradtape"),
     "compat/test_private_modules.py": (
         "compat/decorators compat/local_devices",

@@ -160,6 +160,7 @@ from gradtape.api.tensorflow.shaping import (
     transpose,
 )
 from gradtape.api.tensorflow.tensor_array import TensorArray
+from gradtape.api.tensorflow.tensor_conversions import register_tensor_conversion_function
 from gradtape.api.tensorflow.trigonometry import (
     acos,
     acosh,
@@ -178,7 +179,6 @@ from gradtape.api.tensorflow.trigonometry import (
 from gradtape.api.tensorflow.type_specs import (
     IndexedSlicesSpec,
     SparseTensorSpec,
-    TypeSpec,
     type_spec_from_value,
 )
 from gradtape.core.device import device
@@ -189,6 +189,7 @@ from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tape import GradientTape
 from gradtape.core.tensor import Tensor
 from gradtape.core.thread import init_scope
+from gradtape.core.type_spec import TypeSpec
 from gradtape.core.unconnected import UnconnectedGradients
 from gradtape.core.variable import Variable
 from gradtape.core.variable_options import VariableAggregation, VariableSynchronization
@@ -244,6 +245,7 @@ from gradtape.transforms.recompute import recompute_grad
 from gradtape.transforms.vectorize import vectorized_map, vmap
 
 if _typing.TYPE_CHECKING:
+    from gradtape import __internal__ as __internal__
     from gradtape import array_api as array_api
     from gradtape import autograph as autograph
     from gradtape import bitwise as bitwise
@@ -265,6 +267,7 @@ if _typing.TYPE_CHECKING:
     from gradtape import raw_ops as raw_ops
     from gradtape import saved_model as saved_model
     from gradtape import scipy as scipy
+    from gradtape import sets as sets
     from gradtape import signal as signal
     from gradtape import sparse as sparse
     from gradtape import strings as strings
@@ -317,15 +320,16 @@ __all__ = [
     "one_hot", "ones", "ones_initializer", "ones_like", "pad", "pad_to_bucket", "pow", "print",
     "profile", "py_function", "random", "random_normal_initializer", "random_uniform_initializer",
     "range", "rank", "realdiv", "recompute_grad", "reduce_all", "reduce_any", "reduce_logsumexp",
-    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "repeat",
-    "required_space_to_batch_paddings", "reshape", "reverse", "reverse_sequence", "roll", "round",
-    "saturate_cast", "scalar_mul", "scan", "scatter_nd", "searchsorted", "sequence_mask", "shape",
-    "shape_n", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort", "space_to_batch",
-    "space_to_batch_nd", "split", "sqrt", "square", "squeeze", "stack", "stop_gradient",
-    "strided_slice", "string", "subtract", "switch_case", "tan", "tanh", "tensor_scatter_nd_add",
-    "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub",
-    "tensor_scatter_nd_update", "tensordot", "tile", "transpose", "truediv", "truncatediv",
-    "truncatemod", "tuple", "type_spec_from_value", "uint8", "uint16", "uint32", "uint64", "unique",
-    "unique_with_counts", "unravel_index", "unstack", "value_and_grad", "vectorized_map", "vjp",
-    "vmap", "where", "while_loop", "zeros", "zeros_initializer", "zeros_like",
+    "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+    "register_tensor_conversion_function", "repeat", "required_space_to_batch_paddings", "reshape",
+    "reverse", "reverse_sequence", "roll", "round", "saturate_cast", "scalar_mul", "scan",
+    "scatter_nd", "searchsorted", "sequence_mask", "shape", "shape_n", "sigmoid", "sign", "sin",
+    "sinh", "size", "slice", "sort", "space_to_batch", "space_to_batch_nd", "split", "sqrt",
+    "square", "squeeze", "stack", "stop_gradient", "strided_slice", "string", "subtract",
+    "switch_case", "tan", "tanh", "tensor_scatter_nd_add", "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensordot",
+    "tile", "transpose", "truediv", "truncatediv", "truncatemod", "tuple", "type_spec_from_value",
+    "uint8", "uint16", "uint32", "uint64", "unique", "unique_with_counts", "unravel_index",
+    "unstack", "value_and_grad", "vectorized_map", "vjp", "vmap", "where", "while_loop", "zeros",
+    "zeros_initializer", "zeros_like",
 ]  # fmt: skip

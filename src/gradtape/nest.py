@@ -57,6 +57,19 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return leaves
 
 
+def flatten_keys(structure: dict[Any, Any]) -> list[Any]:
+    """The keys of a dict in the order in which `flatten` gives its entries."""
+    return sorted(structure) if _can_be_sorted(structure) else list(structure)
+
+
+def _can_be_sorted(keys: Any) -> bool:
+    try:
+        sorted(keys)
+    except TypeError:
+        return False
+    return True
+
+
 def is_composite(leaf: Any) -> bool:
     """Whether a leaf is made of tensors, which `expand_composites` gives."""
     return hasattr(leaf, "__gradtape_flatten__")
@@ -91,15 +104,26 @@ def _with_composites(structure: Any, flat_sequence: Sequence[Any]) -> list[Any]:
     """
     given = iter(flat_sequence)
     try:
-        leaves = [
-            leaf.__gradtape_unflatten__(given) if is_composite(leaf) else next(given)
-            for leaf in flatten(structure)
-        ]
+        leaves = _leaves_of(structure, given)
     except StopIteration:
         raise ValueError(
             f"structure has more leaves than the {len(flat_sequence)} of flat_sequence."
         ) from None
     return [*leaves, *given]
+
+
+def from_leaves(structure: Any, leaves: Iterator[Any]) -> Any:
+    """A structure like this one of the next leaves, of which composites take as many as they
+    have.
+    """
+    return _packed(structure, iter(_leaves_of(structure, leaves)))
+
+
+def _leaves_of(structure: Any, given: Iterator[Any]) -> list[Any]:
+    return [
+        leaf.__gradtape_unflatten__(given) if is_composite(leaf) else next(given)
+        for leaf in flatten(structure)
+    ]
 
 
 def _packed(structure: Any, flat: Iterator[Any]) -> Any:
@@ -138,8 +162,8 @@ def map_structure(
         raise ValueError(f"map_structure got unexpected keyword arguments {sorted(kwargs)}.")
     for other in structure[1:]:
         assert_same_structure(structure[0], other, check_types=check_types)
-    leaves = zip(*(flatten(s) for s in structure), strict=True)
-    return pack_sequence_as(structure[0], [func(*group) for group in leaves])
+    leaves = zip(*(flatten(s, expand_composites) for s in structure), strict=True)
+    return pack_sequence_as(structure[0], [func(*group) for group in leaves], expand_composites)
 
 
 def assert_same_structure(

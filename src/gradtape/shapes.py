@@ -350,6 +350,21 @@ class TensorSpec:
             self.name,
         )
 
+    # Libraries call these by their private names.
+
+    def _with_tensor_ranks_only(self) -> TensorSpec:
+        rank = self.shape.rank
+        return TensorSpec(None if rank is None else [None] * rank, self.dtype, self.name)
+
+    def _without_tensor_names(self) -> TensorSpec:
+        return TensorSpec(self.shape, self.dtype)
+
+    def _batch(self, batch_size: int | None) -> TensorSpec:
+        return TensorSpec(TensorShape([batch_size]).concatenate(self.shape), self.dtype)
+
+    def _unbatch(self) -> TensorSpec:
+        return TensorSpec(None if self.shape.rank is None else self.shape[1:], self.dtype)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TensorSpec):
             return NotImplemented

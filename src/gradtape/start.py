@@ -29,6 +29,7 @@ for _module in (dtypes, errors, nest):  # the lowest layer, which knows nothing 
 vars(experimental_dtypes)["__getattr__"] = absent_from("gradtape.dtypes.experimental")
 
 LOADED_WHEN_USED = (
+    "__internal__",
     "array_api",
     "autograph",
     "bitwise",
@@ -50,6 +51,7 @@ LOADED_WHEN_USED = (
     "raw_ops",
     "saved_model",
     "scipy",
+    "sets",
     "signal",
     "sparse",
     "sysconfig",

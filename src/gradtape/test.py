@@ -13,6 +13,7 @@ from gradtape.api.tensorflow.debugging.gradients import (
     is_built_with_xla,
     is_gpu_available,
 )
+from gradtape.api.tensorflow.test_case import TestCase, main
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     from gradtape.absent import absent_from as _absent_from
@@ -20,6 +21,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
     __getattr__ = _absent_from(__name__)
 
 __all__ = [
-    "compute_gradient", "gpu_device_name", "is_built_with_cuda", "is_built_with_gpu_support",
-    "is_built_with_rocm", "is_built_with_xla", "is_gpu_available",
+    "TestCase", "compute_gradient", "gpu_device_name", "is_built_with_cuda",
+    "is_built_with_gpu_support", "is_built_with_rocm", "is_built_with_xla", "is_gpu_available",
+    "main",
 ]  # fmt: skip

@@ -81,7 +81,7 @@ def test_sentences_are_sentences():
 
 
 def test_the_longest_row_counts():
-    assert "Python function" in sentences.sentence_for("compat.v1.get_default_graph")
+    assert "Python function" in sentences.sentence_for("compat.v1.get_default_session")
     assert "migrate" in sentences.sentence_for("compat.v1.count_up_to")
 
 

@@ -25,7 +25,7 @@ class AliasFinder:
     def spec_for(self, name: str) -> ModuleSpec | None:
         """How a name below the prefix is loaded; None if there is nothing of that name."""
         meant = self.target + name.removeprefix(self.prefix)
-        if not _exists(meant):
+        if not exists(meant):
             return None
         return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
 
@@ -38,7 +38,8 @@ class AliasFinder:
         sys.modules[name] = import_module(self.target + name.removeprefix(self.prefix))
 
 
-def _exists(name: str) -> bool:
+def exists(name: str) -> bool:
+    """Whether a module can be imported."""
     if name in sys.modules:
         return True
     try:

@@ -4,29 +4,41 @@ documentation, and change nothing; and `inspect`, which it wraps.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import update_wrapper
 from inspect import (
+    Parameter,
     getcallargs,
+    getdoc,
     getfile,
-    getfullargspec,
     getmembers,
     getmodule,
     getmro,
     getsource,
     isclass,
     isfunction,
+    isgeneratorfunction,
     ismethod,
     ismodule,
     signature,
+    stack,
 )
 from typing import Any
 
 __all__ = [
-    "as_it_is", "deprecated", "exported", "getcallargs", "getfile", "getfullargspec", "getmembers",
-    "getmodule", "getmro", "getsource", "isclass", "isfunction", "ismethod", "ismodule",
-    "make_decorator", "signature",
+    "Parameter", "as_it_is", "deprecated", "deprecated_alias", "exported", "getcallargs", "getdoc",
+    "getfile", "getfullargspec", "getmembers", "getmodule", "getmro", "getsource", "isclass",
+    "isfunction", "isgeneratorfunction", "ismethod", "ismodule", "make_decorator", "signature",
+    "stack",
 ]  # fmt: skip
+
+
+def getfullargspec(function: Any) -> inspect.FullArgSpec:
+    """The parameters of a function, or of the one that it wraps. Libraries compare those of two
+    functions; TensorFlow's have no annotations.
+    """
+    return inspect.getfullargspec(inspect.unwrap(function))._replace(annotations={})
 
 
 def as_it_is(function: Any = None, **options: Any) -> Any:
@@ -37,6 +49,13 @@ def as_it_is(function: Any = None, **options: Any) -> Any:
 def deprecated(*arguments: Any, **options: Any) -> Callable[[Any], Any]:
     """A decorator of functions that will go one day; it changes nothing."""
     return as_it_is
+
+
+def deprecated_alias(
+    deprecated_name: str, name: str, func_or_class: Any, warn_once: bool = True
+) -> Any:
+    """What an older name stands for."""
+    return func_or_class
 
 
 def exported(*names: Any, **options: Any) -> Callable[[Any], Any]:

@@ -25,12 +25,15 @@ data: data
 data.ops.dataset_ops: data DatasetV2=data.Dataset DatasetV1=data.Dataset
 distribute.distribute_lib: distribute
 eager.backprop: . GradientTape=GradientTape
-eager.context: . config
+data.ops.iterator_ops: OwnedIterator=data.Iterator IteratorBase=data.Iterator
+eager.context: . config context=compat.internals.context
+    eager_mode=compat.internals.eager_mode graph_mode=compat.internals.graph_mode
 eager.def_function: .
 eager.forwardprop: autodiff
 eager.function: . types.experimental
 eager.polymorphic_function.polymorphic_function: .
 framework.constant_op: .
+framework.composite_tensor: CompositeTensor=__internal__.CompositeTensor
 framework.config: config config.experimental
 framework.device: compat.v1
 framework.dtypes: dtypes .
@@ -44,23 +47,32 @@ framework.smart_cond: smart_cond=cond smart_constant_value=get_static_value
 framework.sparse_tensor: .
 framework.tensor: .
 framework.tensor_shape: . as_shape=TensorShape dimension_value=compat.dimension_value
-framework.tensor_spec: .
+framework.tensor_spec: . DenseSpec=TensorSpec
+framework.tensor_conversion: . convert_to_tensor_v2=convert_to_tensor
+    convert_to_tensor_v2_with_dispatch=convert_to_tensor
 framework.tensor_util: . constant_value=get_static_value is_tf_type=is_tensor
-framework.type_spec: .
+    constant_value_as_shape=compat.internals.constant_value_as_shape
+    try_evaluate_constant=compat.internals.try_evaluate_constant
+framework.type_spec: . BatchableTypeSpec=__internal__.BatchableTypeSpec
+framework.type_spec_registry: register=compat.internals.register_type_spec
+    get_name=compat.internals.type_spec_name lookup=compat.internals.type_spec_by_name
+    _NAME_TO_TYPE_SPEC=compat.internals.SPECS_BY_NAME
+    _TYPE_SPEC_TO_NAME=compat.internals.NAMES_OF_SPECS
 framework.versions: version
 keras: keras
 lib.io.file_io: io.gfile io
 lib.io.tf_record: io
 module.module: .
-ops.array_ops: . nn linalg compat.v1
+ops.array_ops: . nn linalg compat.v1 prevent_gradient=compat.internals.prevent_gradient
 ops.array_ops_stack: .
 ops.bitwise_ops: bitwise
 ops.check_ops: debugging .
 ops.clip_ops: . linalg
 ops.cond: .
 ops.control_flow_assert: .
-ops.control_flow_case: .
+ops.control_flow_case: . _case_helper=compat.internals.case_helper
 ops.control_flow_ops: .
+ops.control_flow_util: GraphOrParentsInXlaContext=compat.internals.in_xla_context
 ops.custom_gradient: .
 ops.data_flow_ops: .
 ops.embedding_ops: nn
@@ -116,6 +128,7 @@ ops.parsing_ops: io
 ops.ragged.ragged_tensor: .
 ops.random_ops: random compat.v1
 ops.resource_variable_ops: . ResourceVariable=Variable BaseResourceVariable=Variable
+    VariableSpec=compat.internals.VariableSpec
 ops.script_ops: . compat.v1
 ops.signal: signal
 ops.sparse_ops: sparse compat.v1
@@ -140,6 +153,7 @@ summary.summary: summary
 trackable.autotrackable: AutoTrackable=Module
 trackable.base: Trackable=Module
 trackable.data_structures: NoDependency=identity
+    sticky_attribute_assignment=compat.internals.sticky_attribute_assignment
 trackable.resource: .
 training.adagrad: compat.v1.train
 training.adam: compat.v1.train
@@ -163,12 +177,21 @@ util.compat: compat
 util.deprecation: deprecated=compat.decorators.deprecated
     deprecated_args=compat.decorators.deprecated
     deprecated_arg_values=compat.decorators.deprecated
+    deprecated_alias=compat.decorators.deprecated_alias silence=compat.internals.silence
 util.dispatch: add_dispatch_support=compat.decorators.as_it_is
-util.nest: nest
+util.nest: compat.shallow_nest nest
+util.object_identity: Reference=compat.internals.Reference
 util.tf_decorator: make_decorator=compat.decorators.make_decorator
 util.tf_export: tf_export=compat.decorators.exported keras_export=compat.decorators.exported
+    get_canonical_name_for_symbol=compat.internals.name_of_symbol
 util.tf_inspect: compat.decorators
+util.variable_utils:
+    convert_variables_to_tensors=compat.internals.convert_variables_to_tensors
 """
+
+
+_OF_COMPAT = ("compat.decorators", "compat.shallow_nest")
+"""Namespaces of the table that are modules beside this one."""
 
 
 class Row(NamedTuple):
@@ -229,6 +252,8 @@ def finds(module: str) -> Callable[[str], Any]:
 def _member(namespace: str, name: str) -> Any:
     """A public name of a namespace; None if it has none, or is not there itself."""
     try:
+        if namespace in _OF_COMPAT:
+            import_module(f"gradtape.{namespace}")
         return here(name if namespace == "." else f"{namespace}.{name}")
     except AttributeError:
         return None

@@ -19,13 +19,16 @@ from typing import Any
 
 from gradtape.absent import is_only_asked
 from gradtape.api.tensorflow.library import full_version
-from gradtape.compat import private_modules
-from gradtape.compat.aliases import AliasFinder
+from gradtape.compat import adapters, private_modules, tf_keras
+from gradtape.compat.aliases import AliasFinder, exists
 
 _NAME = "tensorflow"
 _DISTRIBUTIONS = frozenset(("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tf-nightly"))
-_KERAS = f"{_NAME}.keras"
-_OLD_KERAS = f"{private_modules.ROOT}.keras"
+_ELSEWHERE = {
+    f"{private_modules.ROOT}.keras": f"{_NAME}.keras",
+    f"{private_modules.ROOT}.autograph": "malt",  # what TensorFlow's autograph became outside of it
+}
+"""Private modules that are whole packages elsewhere."""
 _INSTALL = "import gradtape; gradtape.install_as_tensorflow(); "
 
 
@@ -43,9 +46,12 @@ class TensorFlowFinder(AliasFinder):
         return super().find_spec(name, path, target)
 
     def spec_for(self, name: str) -> ModuleSpec | None:
-        if name.startswith(_OLD_KERAS):
-            found = super().spec_for(_KERAS + name.removeprefix(_OLD_KERAS))
-            return found and ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+        elsewhere = _elsewhere(name)
+        if elsewhere is not None:
+            of_keras = elsewhere.startswith(_NAME)
+            if not (super().spec_for(elsewhere) if of_keras else exists(elsewhere)):
+                return None
+            return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
         if name.startswith(private_modules.ROOT):
             if not private_modules.is_private_module(name):
                 if is_only_asked(sys._getframe(1)):
@@ -59,8 +65,9 @@ class TensorFlowFinder(AliasFinder):
 
     def exec_module(self, module: ModuleType) -> None:
         name = module.__name__
-        if name.startswith(_OLD_KERAS):
-            sys.modules[name] = import_module(_KERAS + name.removeprefix(_OLD_KERAS))
+        elsewhere = _elsewhere(name)
+        if elsewhere is not None:
+            sys.modules[name] = import_module(elsewhere)
         elif name.startswith(private_modules.ROOT):
             private_modules.fill(module)
         else:
@@ -73,6 +80,14 @@ class TensorFlowFinder(AliasFinder):
         asked = str(getattr(context, "name", None) or "").lower().replace("_", "-")
         if asked in _DISTRIBUTIONS:
             yield _Distribution(asked)
+
+
+def _elsewhere(name: str) -> str | None:
+    """The module that a private one is."""
+    for private, meant in _ELSEWHERE.items():
+        if f"{name}.".startswith(f"{private}."):
+            return meant + name.removeprefix(private)
+    return None
 
 
 class _Distribution(metadata.Distribution):
@@ -102,6 +117,8 @@ def install() -> None:
             "tensorflow, or restart the notebook."
         )
     sys.meta_path.insert(0, TensorFlowFinder())
+    adapters.serve()
+    tf_keras.serve()
     _serve_processes()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,13 @@ class IndexedSlices:
     def with_values(self, values: Any) -> IndexedSlices:
         """The same rows with other values."""
         return IndexedSlices(values, self.indices, self.dense_shape)
+
+    @property
+    def _type_spec(self) -> Any:
+        return self.__gradtape_spec__()
+
+    def __gradtape_spec__(self) -> Any:
+        return import_module("gradtape.api.tensorflow.type_specs").spec_of_slices(self)
 
     def __gradtape_tensor__(self) -> Tensor:
         """The dense tensor, for ops that are given these slices."""

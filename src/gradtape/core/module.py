@@ -39,6 +39,11 @@ class Module:
             raise ValueError(f"Module: name must be a valid Python identifier, got {name!r}.")
         self._name = name
 
+    # Attributes that hold no Variables of the module's own: subclasses add to them.
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset(
+        ("_self_unconditional_checkpoint_dependencies", "_self_unconditional_dependency_names")
+    )
+
     # A checkpoint that has a value for an attribute which is yet to come hears of new ones here.
     _waiting: Callable[[str, Any], Any] | None = None
 
@@ -56,6 +61,16 @@ class Module:
     def name_scope(self) -> name_scope:
         """A context in which the names of Variables begin with the module's name."""
         return name_scope(self.name)
+
+    # Libraries that know TensorFlow's class look for these.
+
+    @property
+    def _scope_name(self) -> str:
+        return self._name
+
+    def _no_dependency(self, value: Any) -> Any:
+        """The value of an attribute that TensorFlow does not track."""
+        return value
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -92,21 +107,74 @@ class Module:
 
         return call  # type: ignore[return-value]
 
+    def _flatten(
+        self,
+        recursive: bool = True,
+        predicate: Callable[[Any], bool] | None = None,
+        attribute_traversal_key: Callable[[str], Any] | None = None,
+        with_path: bool = False,
+        expand_composites: bool = False,
+    ) -> Iterator[Any]:
+        """Every leaf below this module that `predicate` accepts, each once, for libraries that look
+        for parts of another kind than Variables; `with_path` gives pairs with its path.
+        """
+        seen: set[int] = set()
+        found = _with_paths(
+            self, (), {id(self)}, attribute_traversal_key, recursive, expand_composites
+        )
+        for path, leaf in found:
+            if (predicate is None or predicate(leaf)) and id(leaf) not in seen:
+                seen.add(id(leaf))
+                yield (path, leaf) if with_path else leaf
+
     def _walk(self) -> Iterator[Any]:
         """Every leaf below this module: its own, then those of each submodule in turn."""
         return _leaves_below(self, {id(self)})
 
 
 def _leaves_below(module: Module, seen: set[int]) -> Iterator[Any]:
-    below: list[Module] = []
-    for name in sorted(vars(module)):
-        for leaf in nest.flatten(vars(module)[name]):
-            yield leaf
-            if isinstance(leaf, Module) and id(leaf) not in seen:
+    for _, leaf in _with_paths(module, (), seen, None, recursive=True, expand_composites=False):
+        yield leaf
+
+
+def _with_paths(
+    module: Module,
+    path: tuple[Any, ...],
+    seen: set[int],
+    order: Callable[[str], Any] | None,
+    recursive: bool,
+    expand_composites: bool,
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    below: list[tuple[tuple[Any, ...], Module]] = []
+    attributes = vars(module)
+    for name in sorted(attributes, key=order):
+        if name in module._TF_MODULE_IGNORED_PROPERTIES:
+            continue
+        for inside, leaf in _leaves_of(attributes[name], expand_composites):
+            place = (*path, name, *inside)
+            yield place, leaf
+            if recursive and isinstance(leaf, Module) and id(leaf) not in seen:
                 seen.add(id(leaf))
-                below.append(leaf)
-    for submodule in below:
-        yield from _leaves_below(submodule, seen)
+                below.append((place, leaf))
+    for place, submodule in below:
+        yield from _with_paths(submodule, place, seen, order, recursive, expand_composites)
+
+
+def _leaves_of(value: Any, expand_composites: bool) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The leaves of an attribute and their paths in it."""
+    if not nest.is_nested(value):
+        parts = nest.flatten(value, expand_composites=True) if expand_composites else [value]
+        yield from (((), part) for part in parts)
+    elif isinstance(value, dict):
+        for key in nest.flatten_keys(value):
+            for path, leaf in _leaves_of(value[key], expand_composites):
+                yield (key, *path), leaf
+    elif isinstance(value, (list, tuple)):
+        for i, entry in enumerate(value):
+            for path, leaf in _leaves_of(entry, expand_composites):
+                yield (i, *path), leaf
+    else:
+        yield from (((), leaf) for leaf in nest.flatten(value, expand_composites))
 
 
 def _is_variable(leaf: Any) -> bool:

@@ -32,6 +32,44 @@ class TensorOperators(ArrayMethods):  # noqa: PLW1641
 
     __slots__ = ()
     __array_priority__ = 100  # so that `ndarray + tensor` asks the tensor
+    # Libraries whose objects stand for tensors give them these methods.
+    OVERLOADABLE_OPERATORS = frozenset(
+        f"__{name}__"
+        for name in [
+            "abs",
+            "add",
+            "and",
+            "eq",
+            "floordiv",
+            "ge",
+            "getitem",
+            "gt",
+            "invert",
+            "le",
+            "lt",
+            "matmul",
+            "mod",
+            "mul",
+            "ne",
+            "neg",
+            "or",
+            "pow",
+            "radd",
+            "rand",
+            "rfloordiv",
+            "rmatmul",
+            "rmod",
+            "rmul",
+            "ror",
+            "rpow",
+            "rsub",
+            "rtruediv",
+            "rxor",
+            "sub",
+            "truediv",
+            "xor",
+        ]
+    )
 
     if TYPE_CHECKING:
 

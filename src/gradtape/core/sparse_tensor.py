@@ -89,6 +89,13 @@ class SparseTensor:
     def __truediv__(self, other: Any) -> SparseTensor:
         return import_module("gradtape.api.tensorflow.sparse.mathematics").divided(self, other)
 
+    @property
+    def _type_spec(self) -> Any:
+        return self.__gradtape_spec__()
+
+    def __gradtape_spec__(self) -> Any:
+        return import_module("gradtape.api.tensorflow.type_specs").SparseTensorSpec.from_value(self)
+
     def __gradtape_tensor__(self) -> Tensor:
         """Raises an error: the dense tensor may not fit into memory."""
         raise ValueError(

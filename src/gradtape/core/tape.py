@@ -271,7 +271,8 @@ class GradientTape(TapeMethods, TapeControl, Block):
             return gradients if type(sources) is list else tuple(gradients)
         if leaves and leaves[0] is sources:
             return gradients[0]
-        gradients = list(map(in_place_of, nest.flatten(sources), gradients))
+        each = iter(gradients)
+        gradients = [in_place_of(source, each) for source in nest.flatten(sources)]
         return (
             nest.pack_sequence_as(sources, gradients) if nest.is_nested(sources) else gradients[0]
         )

@@ -4,7 +4,7 @@ Tensors and Variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,19 +52,22 @@ def components(leaf: Any) -> Sequence[Any]:
     """The parts of a leaf: an IndexedSlices or a SparseTensor is watched through them."""
     if isinstance(leaf, (IndexedSlices, SparseTensor)):
         return [part for part in (leaf.values, leaf.indices, leaf.dense_shape) if part is not None]
-    return [followed(source_object(leaf))]
+    return followed(source_object(leaf))
 
 
-def followed(leaf: Any) -> Any:
-    """The tensor through which a tape follows a composite: of a RaggedTensor, its flat values."""
-    return leaf.__gradtape_followed__() if hasattr(leaf, "__gradtape_followed__") else leaf
+def followed(leaf: Any) -> list[Any]:
+    """The tensors through which a tape follows a composite: of a RaggedTensor, its flat values."""
+    if not hasattr(leaf, "__gradtape_watched__"):
+        return [leaf]
+    found: list[Any] = leaf.__gradtape_watched__()
+    return found
 
 
-def in_place_of(leaf: Any, gradient: Any) -> Any:
-    """A gradient in the form of its source: that of a composite is one like it."""
-    if gradient is None or not hasattr(leaf, "__gradtape_followed__"):
-        return gradient
-    return leaf.__gradtape_with_followed__(gradient)
+def in_place_of(leaf: Any, gradients: Iterator[Any]) -> Any:
+    """The next gradients in the form of their source: that of a composite is one like it."""
+    if not hasattr(leaf, "__gradtape_watched__"):
+        return next(gradients)
+    return leaf.__gradtape_with_gradients__(gradients)
 
 
 def watchable(structure: Any) -> list[Any]:
@@ -104,7 +107,7 @@ def leaves_of(structure: Any, argument: str) -> list[Any]:
         return [structure]
     if is_flat(structure):
         return list(structure)
-    leaves = [followed(source_object(leaf)) for leaf in nest.flatten(structure)]
+    leaves = [part for leaf in nest.flatten(structure) for part in followed(source_object(leaf))]
     for leaf in leaves:
         if leaf is None:
             raise TypeError(

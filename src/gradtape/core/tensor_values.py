@@ -90,6 +90,8 @@ class TensorValues(TensorOperators):
             )
         return bool(self.array)
 
+    __nonzero__ = __bool__  # which libraries give to classes of their own
+
     def __float__(self) -> float:
         if self.node is not None:
             leaving(self, "float")

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradtape import dtypes, nest
 from gradtape.api.tensorflow.arguments import DTypeLike, as_int
-from gradtape.api.tensorflow.type_specs import TypeSpec
+from gradtape.core.type_spec import TypeSpec
 from gradtape.data.holder import Holder, dataset_of, stage_of
 from gradtape.data.stage import seed_of
 from gradtape.data.stages import (

@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 
 from gradtape import dtypes, nest
-from gradtape.api.tensorflow.type_specs import SparseTensorSpec, TypeSpec, type_spec_from_value
+from gradtape.api.tensorflow.type_specs import type_spec_from_value
 from gradtape.convert import as_tensor, on_host
+from gradtape.core.composite_tensor import CompositeTensor
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
+from gradtape.core.type_spec import BatchableTypeSpec, TypeSpec
+from gradtape.core.type_spec import spec_of as spec_of_composite
+from gradtape.errors import invalid_argument
 from gradtape.ragged.spec import RaggedTensorSpec
 from gradtape.ragged.tensor import RaggedTensor
 from gradtape.shapes import TensorShape, TensorSpec
@@ -112,8 +116,26 @@ def one_of(column: Any, place: int) -> Any:
     return column[place]
 
 
+def batchable_spec(leaf: Any) -> BatchableTypeSpec | None:
+    """The spec of a composite that can be batched by its parts; None for anything else."""
+    if not isinstance(leaf, CompositeTensor) or isinstance(leaf, Leaf):
+        return None
+    found = spec_of_composite(leaf)
+    return found if isinstance(found, BatchableTypeSpec) else None
+
+
 def rows_in(leaf: Any) -> int | None:
-    """How many rows a RaggedTensor or a SparseTensor has; None for anything else."""
+    """How many rows a composite has, such as a RaggedTensor or a SparseTensor; None for anything
+    else.
+    """
+    spec = batchable_spec(leaf)
+    if spec is not None:
+        counts = [len(part) if (n := rows_in(part)) is None else n for part in spec._to_rows(leaf)]
+        if len(set(counts)) != 1:
+            raise invalid_argument(
+                f"The parts of {leaf!r} must have the same number of rows, got {counts}."
+            )
+        return counts[0]
     if isinstance(leaf, RaggedTensor):
         return leaf.rows
     if isinstance(leaf, SparseTensor):
@@ -122,7 +144,11 @@ def rows_in(leaf: Any) -> int | None:
 
 
 def row_of(leaf: Any, place: int) -> Any:
-    """A row of an array, as a Tensor, or of a RaggedTensor or a SparseTensor."""
+    """A row of an array, as a Tensor, or of a composite."""
+    spec = batchable_spec(leaf)
+    if spec is not None:
+        rows = [row_of(_array_or_rows(part), place) for part in spec._to_rows(leaf)]
+        return spec._unbatch()._from_rows(iter(rows))
     if isinstance(leaf, RaggedTensor):
         return leaf[place]
     if not isinstance(leaf, SparseTensor):
@@ -132,6 +158,10 @@ def row_of(leaf: Any, place: int) -> Any:
     )
     chosen = indices[:, 0] == place
     return SparseTensor(indices[chosen, 1:], Tensor(values[chosen]), shape[1:])
+
+
+def _array_or_rows(part: Any) -> Any:
+    return part if rows_in(part) is not None else array_of(part, "unbatch: a part of a composite")
 
 
 def stack(arrays: Sequence[Any]) -> Any:
@@ -176,18 +206,17 @@ def with_first_size(spec: Any, size: int | None) -> Any:
     """Specs of batches of such elements."""
 
     def batched(leaf: Any) -> Any:
-        if not hasattr(leaf, "shape"):
+        if not hasattr(leaf, "_batch"):
             raise TypeError(f"batch: elements of {leaf!r} cannot be batched.")
-        return with_shape(leaf, TensorShape([size]).concatenate(leaf.shape), deeper=1)
+        return leaf._batch(size)
 
     return map_leaves(batched, spec)
 
 
-def with_shape(spec: Any, shape: TensorShape, deeper: int = 0) -> Any:
-    """The spec of a tensor of another shape; that of a RaggedTensor may have `deeper` rows."""
+def with_shape(spec: Any, shape: TensorShape) -> Any:
+    """The spec of a tensor of another shape."""
     if isinstance(spec, RaggedTensorSpec):
-        depth = spec.ragged_rank + deeper
-        return RaggedTensorSpec(shape, spec.dtype, depth, spec.row_splits_dtype)
+        return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank, spec.row_splits_dtype)
     return type(spec)(shape, spec.dtype)
 
 
@@ -205,6 +234,8 @@ def without_first_size(spec: Any, stage: str) -> Any:
     def row(leaf: Any) -> Any:
         if leaf is None:
             return None
+        if isinstance(leaf, BatchableTypeSpec):
+            return leaf._unbatch()
         shape = getattr(leaf, "shape", None)
         if shape is None or shape.rank == 0:
             raise ValueError(
@@ -213,12 +244,7 @@ def without_first_size(spec: Any, stage: str) -> Any:
             )
         if shape.rank and shape[0] is not None:
             sizes.add(shape[0])
-        rest = TensorShape(None) if shape.rank is None else shape[1:]
-        if isinstance(leaf, RaggedTensorSpec) and leaf.ragged_rank:
-            return RaggedTensorSpec(rest, leaf.dtype, leaf.ragged_rank - 1, leaf.row_splits_dtype)
-        return (SparseTensorSpec if isinstance(leaf, SparseTensorSpec) else TensorSpec)(
-            rest, leaf.dtype
-        )
+        return leaf._unbatch()
 
     rows = map_leaves(row, spec)
     if len(sizes) > 1:

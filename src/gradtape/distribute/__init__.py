@@ -24,7 +24,7 @@ from gradtape.distribute.options import (
     RunOptions,
 )
 from gradtape.distribute.reductions import ReduceOp
-from gradtape.distribute.strategy import MirroredStrategy, OneDeviceStrategy, Strategy
+from gradtape.distribute.strategy import MirroredStrategy, OneDeviceStrategy, Strategy, TPUStrategy
 from gradtape.distribute.values import DistributedValues
 from gradtape.distribute.workers import MultiWorkerMirroredStrategy
 
@@ -37,7 +37,7 @@ __all__ = [
     "CrossDeviceOps", "DistributedDataset", "DistributedIterator", "DistributedValues",
     "HierarchicalCopyAllReduce", "InputContext", "InputOptions", "InputReplicationMode",
     "MirroredStrategy", "MultiWorkerMirroredStrategy", "NcclAllReduce", "OneDeviceStrategy",
-    "ReduceOp", "ReductionToOneDevice", "ReplicaContext", "RunOptions", "Strategy", "experimental",
-    "experimental_set_strategy", "get_replica_context", "get_strategy", "has_strategy",
-    "in_cross_replica_context",
+    "ReduceOp", "ReductionToOneDevice", "ReplicaContext", "RunOptions", "Strategy", "TPUStrategy",
+    "experimental", "experimental_set_strategy", "get_replica_context", "get_strategy",
+    "has_strategy", "in_cross_replica_context",
 ]  # fmt: skip

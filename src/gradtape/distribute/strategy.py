@@ -21,7 +21,7 @@ from gradtape.core.tensor import Tensor, full_name
 from gradtape.core.thread import here
 from gradtape.core.variable import Variable
 from gradtape.core.xla.beyond import BeyondXlaError
-from gradtape.core.xla.layouts import Layout, lay_out, layout_of_devices
+from gradtape.core.xla.layouts import Layout, device_names, lay_out, layout_of_devices
 from gradtape.core.xla.trace import inside_a_program
 from gradtape.distribute.contexts import EagerContext, ReplicaContext, TracedContext
 from gradtape.distribute.datasets import (
@@ -329,6 +329,29 @@ class MirroredStrategy(Strategy):
 
     def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: Any = None) -> None:
         super().__init__(names_of_devices(devices, "MirroredStrategy"))
+
+
+@published("distribute.TPUStrategy", "distribute.experimental.TPUStrategy")
+class TPUStrategy(MirroredStrategy):
+    """A replica on each TPU; JAX finds them, so that no cluster resolver is needed.
+
+    >>> import gradtape as tf
+    >>> issubclass(tf.distribute.TPUStrategy, tf.distribute.MirroredStrategy)
+    True
+    """
+
+    def __init__(
+        self,
+        tpu_cluster_resolver: Any = None,
+        experimental_device_assignment: Any = None,
+        experimental_spmd_xla_partitioning: bool = False,
+    ) -> None:
+        if experimental_device_assignment is not None:
+            raise ValueError("TPUStrategy: experimental_device_assignment: leave it out.")
+        found = [name for name in device_names() if name.startswith("TPU:")]
+        if not found:
+            raise RuntimeError("TPUStrategy: JAX finds no TPU: use MirroredStrategy elsewhere.")
+        super().__init__(found)
 
 
 @published("distribute.OneDeviceStrategy")

@@ -16,10 +16,12 @@ import numpy as np
 import optree
 
 from gradtape import nest
+from gradtape.core.composite_tensor import CompositeTensor
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.module import Module
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
+from gradtape.core.type_spec import TypeSpec
 from gradtape.core.variable import Variable
 from gradtape.core.xla.tensor import HeldTensor, XlaTensor, is_traced
 
@@ -98,8 +100,10 @@ def flatten_composites(structure: Any) -> tuple[list[Any], Any]:
 def opened(leaf: Any) -> Any:
     """A composite as a node that optree flattens; any other leaf unchanged."""
     kind = type(leaf)
-    if kind in _WHOLE or isinstance(leaf, (Tensor, Variable, type)):
+    if kind in _WHOLE or isinstance(leaf, (Tensor, Variable, type, TypeSpec)):
         return leaf
+    if CompositeTensor in kind.__mro__:
+        return _by_spec(leaf)
     if isinstance(leaf, Module):
         return _with_shared_parts(leaf) if nest.is_composite(leaf) else leaf
     if isinstance(leaf, dict):
@@ -122,6 +126,39 @@ def opened(leaf: Any) -> Any:
     if nest.is_composite(leaf):
         return _by_attributes(leaf, list(vars(leaf)))
     return leaf
+
+
+class Described:
+    """The spec of a composite; those of values that differ in the sizes of tensors are equal."""
+
+    __slots__ = ("_kind", "spec")
+
+    def __init__(self, spec: TypeSpec) -> None:
+        self.spec = spec
+        self._kind = spec._with_tensor_ranks_only()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Described) and self._kind == other._kind
+
+    def __hash__(self) -> int:
+        return hash(self._kind)
+
+    def __repr__(self) -> str:
+        return repr(self.spec)
+
+
+def _by_spec(leaf: CompositeTensor) -> Opened:
+    spec = leaf._type_spec
+    form = Form(_of_components, type(leaf), ("components",), Described(spec))
+    return Opened(form, [spec._to_components(leaf)])
+
+
+def _of_components(form: Form, parts: Sequence[Any]) -> Any:
+    """A composite of these components, or its spec where they are specs."""
+    spec, (components,) = form.fixed.spec, parts
+    if any(isinstance(leaf, TypeSpec) for leaf in nest.flatten(components)):
+        return spec
+    return spec._from_components(components)
 
 
 def _sparse(leaf: SparseTensor | IndexedSlices) -> Opened:

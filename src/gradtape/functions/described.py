@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradtape import nest
-from gradtape.core.indexed_slices import IndexedSlices
-from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tape_arguments import source_object
 from gradtape.core.tensor import Tensor
 from gradtape.core.variable import Variable
@@ -142,8 +140,10 @@ class Described(ABC):
 
 
 def spec_or_itself(leaf: Any) -> Any:
-    """The spec of a Tensor or a Variable; anything else as it is."""
+    """The spec of a Tensor, a Variable or a composite; anything else as it is."""
     found = source_object(leaf)
+    if hasattr(found, "__gradtape_spec__"):
+        return found.__gradtape_spec__()
     return TensorSpec(found.shape, found.dtype) if isinstance(found, (Tensor, Variable)) else leaf
 
 
@@ -173,8 +173,6 @@ def type_described(value: Any, aliases: dict[int, int]) -> str:
         return repr(value)
     if hasattr(value, "__gradtape_spec__"):
         return repr(value.__gradtape_spec__())
-    if isinstance(value, (SparseTensor, IndexedSlices)):
-        return f"{type(value).__name__}Spec({value.shape!r}, {value.dtype!r})"
     return type(value).__name__
 
 

@@ -128,6 +128,14 @@ class Function:
         self._checked_twin: Function | None = None
         _functions.add(self)
 
+    def _decorate(self, decorator: Callable[..., Any]) -> Function:
+        """Puts a decorator around the Python function, before the first call: so libraries give a
+        method that is a function a block to run in.
+        """
+        options = {"reduce_retracing": False, **self._options}
+        Function.__init__(self, decorator(self.python_function), **options)
+        return self
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self

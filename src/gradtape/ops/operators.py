@@ -118,7 +118,7 @@ def _equal(op: Callable[..., Any], answer_if_unlike: bool) -> Callable[..., Any]
     def call(x: Any, y: Any) -> Any:
         if y is None:
             return answer_if_unlike
-        if hasattr(y, "__gradtape_followed__"):  # a composite compares itself
+        if hasattr(y, "__gradtape_watched__"):  # a composite compares itself
             return NotImplemented
         try:
             np.broadcast_shapes(np.shape(_array(x)), np.shape(_array(y)))

@@ -6,11 +6,11 @@ from typing import Any
 
 from gradtape import dtypes
 from gradtape.api.tensorflow.arguments import DTypeLike
-from gradtape.api.tensorflow.type_specs import TypeSpec
+from gradtape.core.type_spec import TypeSpec
 from gradtape.published import published
 from gradtape.ragged import partitions
 from gradtape.ragged.tensor import RaggedTensor
-from gradtape.shapes import TensorShape
+from gradtape.shapes import TensorShape, TensorSpec
 
 
 @published("RaggedTensorSpec")
@@ -91,35 +91,34 @@ class RaggedTensorSpec(TypeSpec):
             )
         return cls(value.shape, value.dtype, value.ragged_rank, value.row_splits.dtype)
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a spec or a RaggedTensor has these dtypes, as many partitioned axes, and a shape
-        that fits.
-        """
-        other = spec_or_value
-        if isinstance(other, RaggedTensor):
-            other = RaggedTensorSpec.from_value(other)
-        return (
-            isinstance(other, RaggedTensorSpec)
-            and self._parts() == other._parts()
-            and self._shape.is_compatible_with(other._shape)
-        )
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype, self._ragged_rank, self._row_splits_dtype
 
-    def _parts(self) -> tuple[Any, ...]:
-        return self._dtype, self._ragged_rank, self._row_splits_dtype
+    @property
+    def _component_specs(self) -> list[TensorSpec]:
+        rank = self._shape.rank
+        inner = TensorShape(None) if rank is None else self._shape[self._ragged_rank + 1 :]
+        flat = TensorSpec(TensorShape([None]).concatenate(inner), self._dtype)
+        splits = TensorSpec([None], self._row_splits_dtype)
+        return [flat, *[splits] * self._ragged_rank]
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, RaggedTensorSpec):
-            return NotImplemented
-        return (self._shape, *self._parts()) == (other._shape, *other._parts())
+    def _to_components(self, value: RaggedTensor) -> list[Any]:
+        return value.__gradtape_flatten__()
 
-    def __hash__(self) -> int:
-        return hash((self._shape, *self._parts()))
+    def _from_components(self, components: Any) -> Any:
+        flat, *splits = components
+        return RaggedTensor.from_nested_row_splits(flat, splits) if splits else flat
 
-    def __repr__(self) -> str:
-        return (
-            f"RaggedTensorSpec({self._shape!r}, {self._dtype!r}, {self._ragged_rank}, "
-            f"{self._row_splits_dtype!r})"
-        )
+    def _batch(self, batch_size: int | None) -> RaggedTensorSpec:
+        shape = TensorShape([batch_size]).concatenate(self._shape)
+        return RaggedTensorSpec(shape, self._dtype, self._ragged_rank + 1, self._row_splits_dtype)
+
+    def _unbatch(self) -> RaggedTensorSpec | TensorSpec:
+        rank = self._shape.rank
+        rest = TensorShape(None) if rank is None else self._shape[1:]
+        if not self._ragged_rank:
+            return TensorSpec(rest, self._dtype)
+        return RaggedTensorSpec(rest, self._dtype, self._ragged_rank - 1, self._row_splits_dtype)
 
 
 def spec_of(ragged: RaggedTensor) -> RaggedTensorSpec:

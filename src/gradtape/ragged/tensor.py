@@ -522,15 +522,20 @@ class RaggedTensor(RaggedOperators):
 
     __gradtape_spec__ = imported_when_called("gradtape.ragged.spec", "spec_of")
 
+    @property
+    def _type_spec(self) -> Any:
+        return self.__gradtape_spec__()
+
     @staticmethod
     def __gradtape_instead_of__(function: Any) -> Any:
         return _instead_of(function)
 
-    def __gradtape_followed__(self) -> Tensor:
-        return self.flat_values
+    def __gradtape_watched__(self) -> list[Any]:
+        return [self.flat_values]
 
-    def __gradtape_with_followed__(self, gradient: Any) -> RaggedTensor:
-        return self.with_flat_values(as_tensor(gradient))
+    def __gradtape_with_gradients__(self, gradients: Iterator[Any]) -> RaggedTensor | None:
+        gradient = next(gradients)
+        return None if gradient is None else self.with_flat_values(as_tensor(gradient))
 
     def __gradtape_flatten__(self) -> list[Any]:
         return [self.flat_values, *self.nested_row_splits]

@@ -263,7 +263,7 @@ def count_nonzero(
 def argmax(
     input: TensorLike,
     axis: Any = None,
-    output_type: DTypeLike = dtypes.int64,
+    output_type: DTypeLike = None,
     name: str | None = None,
 ) -> Tensor:
     """The index of the largest element along `axis` (None: the first axis); of several, the first.
@@ -274,7 +274,9 @@ def argmax(
     """
     x = of_kind(input, ORDERED, "argmax", "input")
     return reductions.argmax(
-        x, axis=_one_axis(axis, x, "argmax: axis"), dtype=_index_dtype(output_type, "argmax")
+        x,
+        axis=_one_axis(axis, x, "argmax: axis"),
+        dtype=_index_dtype(output_type or dtypes.int64, "argmax"),
     )
 
 
@@ -282,7 +284,7 @@ def argmax(
 def argmin(
     input: TensorLike,
     axis: Any = None,
-    output_type: DTypeLike = dtypes.int64,
+    output_type: DTypeLike = None,
     name: str | None = None,
 ) -> Tensor:
     """The index of the smallest element along `axis` (None: the first axis); of several, the first.
@@ -293,7 +295,9 @@ def argmin(
     """
     x = of_kind(input, ORDERED, "argmin", "input")
     return reductions.argmin(
-        x, axis=_one_axis(axis, x, "argmin: axis"), dtype=_index_dtype(output_type, "argmin")
+        x,
+        axis=_one_axis(axis, x, "argmin: axis"),
+        dtype=_index_dtype(output_type or dtypes.int64, "argmin"),
     )
 
 

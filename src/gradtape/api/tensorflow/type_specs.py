@@ -1,10 +1,9 @@
-"""`TypeSpec`, and the specs of IndexedSlices and SparseTensors; `TensorSpec` is in
-`gradtape.shapes`.
+"""The specs of IndexedSlices and SparseTensors; `TypeSpec` is in `gradtape.core.type_spec`,
+`TensorSpec` in `gradtape.shapes`.
 """
 
 from __future__ import annotations
 
-from abc import ABC
 from typing import Any
 
 from gradtape import dtypes
@@ -13,23 +12,9 @@ from gradtape.convert import as_tensor
 from gradtape.core.indexed_slices import IndexedSlices
 from gradtape.core.sparse_tensor import SparseTensor
 from gradtape.core.tensor import Tensor
-from gradtape.core.variable import Variable
+from gradtape.core.type_spec import TypeSpec, spec_of
 from gradtape.published import published
 from gradtape.shapes import TensorShape, TensorSpec
-
-
-@published("TypeSpec")
-class TypeSpec(ABC):  # noqa: B024 - nothing is abstract: it is there for isinstance
-    """What is known of a value without its contents: `TensorSpec`, `SparseTensorSpec` and
-    `IndexedSlicesSpec` are such specs.
-
-    >>> import gradtape as tf
-    >>> isinstance(tf.TensorSpec([2], tf.float32), tf.TypeSpec)
-    True
-    """
-
-
-TypeSpec.register(TensorSpec)
 
 
 @published("IndexedSlicesSpec")
@@ -65,41 +50,30 @@ class IndexedSlicesSpec(TypeSpec):
         )
         self._indices_shape = TensorShape([None] if indices_shape is None else indices_shape)
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a spec or an IndexedSlices has these dtypes and shapes that fit."""
-        other = (
-            _spec_of_slices(spec_or_value)
-            if isinstance(spec_or_value, IndexedSlices)
-            else spec_or_value
-        )
+    def _serialize(self) -> tuple[Any, ...]:
         return (
-            isinstance(other, IndexedSlicesSpec)
-            and self._dtypes() == other._dtypes()
-            and self._shape.is_compatible_with(other._shape)
-            and self._indices_shape.is_compatible_with(other._indices_shape)
-        )
-
-    def _dtypes(self) -> tuple[Any, ...]:
-        return self._values_dtype, self._indices_dtype, self._dense_shape_dtype
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, IndexedSlicesSpec):
-            return NotImplemented
-        mine = (*self._dtypes(), self._shape, self._indices_shape)
-        return mine == (*other._dtypes(), other._shape, other._indices_shape)
-
-    def __hash__(self) -> int:
-        return hash((*self._dtypes(), self._shape, self._indices_shape))
-
-    def __repr__(self) -> str:
-        parts = (
             self._shape,
             self._values_dtype,
             self._indices_dtype,
             self._dense_shape_dtype,
             self._indices_shape,
         )
-        return f"IndexedSlicesSpec({', '.join(map(repr, parts))})"
+
+    @property
+    def _component_specs(self) -> tuple[TensorSpec, ...]:
+        count, rest = self._indices_shape, self._shape[1:]
+        values = TensorSpec(count.concatenate(rest), self._values_dtype)
+        indices = TensorSpec(count, self._indices_dtype)
+        if self._dense_shape_dtype is None:
+            return values, indices
+        return values, indices, TensorSpec([self._shape.rank], self._dense_shape_dtype)
+
+    def _to_components(self, value: IndexedSlices) -> tuple[Tensor, ...]:
+        shape = () if value.dense_shape is None else (value.dense_shape,)
+        return (value.values, value.indices, *shape)
+
+    def _from_components(self, components: Any) -> IndexedSlices:
+        return IndexedSlices(*components)
 
 
 @published("SparseTensorSpec")
@@ -142,57 +116,57 @@ class SparseTensorSpec(TypeSpec):
             )
         return cls(value.shape, value.dtype)
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a spec or a SparseTensor has this dtype and a shape that fits."""
-        other = spec_or_value
-        return (
-            isinstance(other, (SparseTensorSpec, SparseTensor))
-            and self._dtype == other.dtype
-            and self._shape.is_compatible_with(other.shape)
-        )
+    def _serialize(self) -> tuple[Any, ...]:
+        return self._shape, self._dtype
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, SparseTensorSpec):
-            return NotImplemented
-        return (self._shape, self._dtype) == (other._shape, other._dtype)
+    @property
+    def _component_specs(self) -> list[TensorSpec]:
+        rank = self._shape.rank
+        return [
+            TensorSpec([None, rank], dtypes.int64),
+            TensorSpec([None], self._dtype),
+            TensorSpec([rank], dtypes.int64),
+        ]
 
-    def __hash__(self) -> int:
-        return hash((self._shape, self._dtype))
+    def _to_components(self, value: SparseTensor) -> list[Tensor]:
+        return [value.indices, value.values, value.dense_shape]
 
-    def __repr__(self) -> str:
-        return f"SparseTensorSpec({self._shape!r}, {self._dtype!r})"
+    def _from_components(self, components: Any) -> SparseTensor:
+        return SparseTensor(*components)
+
+    def _batch(self, batch_size: int | None) -> SparseTensorSpec:
+        return SparseTensorSpec(TensorShape([batch_size]).concatenate(self._shape), self._dtype)
+
+    def _unbatch(self) -> SparseTensorSpec:
+        shape = self._shape
+        return SparseTensorSpec(None if shape.rank is None else shape[1:], self._dtype)
 
 
 @published("type_spec_from_value")
 def type_spec_from_value(
     value: Any,
-) -> TensorSpec | IndexedSlicesSpec | SparseTensorSpec | TypeSpec:
-    """The spec that describes a tensor, a Variable, an IndexedSlices, a SparseTensor,
-    a RaggedTensor, or what can be made a tensor.
+) -> TensorSpec | TypeSpec:
+    """The spec that describes a tensor, a Variable, a value made of tensors, such as a
+    SparseTensor or an ExtensionType, or what can be made a tensor.
 
     >>> import gradtape as tf
     >>> tf.type_spec_from_value(tf.constant([1.0, 2.0]))
     TensorSpec(shape=(2,), dtype=tf.float32, name=None)
     """
-    if isinstance(value, IndexedSlices):
-        return _spec_of_slices(value)
-    if isinstance(value, SparseTensor):
-        return SparseTensorSpec.from_value(value)
-    if hasattr(value, "__gradtape_spec__"):
-        spec: TypeSpec = value.__gradtape_spec__()
-        return spec
-    if isinstance(value, (Tensor, Variable)):
-        return TensorSpec(value.shape, value.dtype)
+    found = spec_of(value)
+    if isinstance(found, TypeSpec):
+        return found
     try:
-        found = as_tensor(value, argument="type_spec_from_value: value")
+        tensor = as_tensor(value, argument="type_spec_from_value: value")
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"type_spec_from_value: there is no spec for {value!r} of type {type(value).__name__}."
         ) from error
-    return TensorSpec(found.shape, found.dtype)
+    return TensorSpec(tensor.shape, tensor.dtype)
 
 
-def _spec_of_slices(slices: IndexedSlices) -> IndexedSlicesSpec:
+def spec_of_slices(slices: IndexedSlices) -> IndexedSlicesSpec:
+    """The spec of an IndexedSlices."""
     shape = [None, *slices.values.shape[1:]] if slices.dense_shape is None else slices.shape
     dense = None if slices.dense_shape is None else slices.dense_shape.dtype
     return IndexedSlicesSpec(shape, slices.dtype, slices.indices.dtype, dense, slices.indices.shape)

@@ -10,6 +10,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import gradtape as tf
+from gradtape.api.tensorflow.linalg.operators import described
+
+Dimension = described.Dimension
 
 
 def cast_to(dtype: Any) -> Callable[..., Any]:
@@ -200,3 +203,11 @@ def reset_default_graph() -> None:
 def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: Any = None) -> Any:
     """IndexedSlices as they are, anything else as a tensor."""
     return value if isinstance(value, tf.IndexedSlices) else tf.convert_to_tensor(value, dtype)
+
+
+def name_scope(name: str | None, default_name: str | None = None, values: Any = None) -> Any:
+    """`tf.name_scope`, with another name if there is none."""
+    found = default_name if name is None else name
+    if found is None:
+        raise ValueError("name_scope: give name or default_name.")
+    return tf.name_scope(found)

@@ -23,12 +23,14 @@ from gradtape.compat.v1.spellings import ALIASES, ROWS
 _ROOT = "gradtape.compat.v1"
 
 _DEFINED = """
-session: Session InteractiveSession ConfigProto GPUOptions GraphOptions OptimizerOptions RunOptions
+session: get_default_graph Session InteractiveSession ConfigProto GPUOptions GraphOptions
+    OptimizerOptions RunOptions
     enable_eager_execution enable_v2_behavior=already_so enable_resource_variables=already_so
     enable_control_flow_v2=already_so enable_tensor_equality=already_so
     enable_v2_tensorshape=already_so control_flow_v2_enabled=yes resource_variables_enabled=yes
     executing_eagerly_outside_functions=yes keras.backend.set_session=set_session
-functions: to_bfloat16 to_complex64 to_complex128 to_double to_float to_int32 to_int64 div where
+functions: Dimension name_scope to_bfloat16 to_complex64 to_complex128 to_double to_float to_int32
+    to_int64 div where
     clip_by_average_norm batch_gather nn.dropout=dropout nn.xw_plus_b=xw_plus_b
     nn.softmax_cross_entropy_with_logits=softmax_cross_entropy_with_logits
     nn.embedding_lookup=embedding_lookup nn.relu_layer=relu_layer assign assign_add assign_sub

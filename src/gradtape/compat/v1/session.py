@@ -13,6 +13,7 @@ from gradtape.api.tensorflow.config import (
     set_memory_growth,
     set_soft_device_placement,
 )
+from gradtape.api.tensorflow.environment import inside_function
 
 _INSTEAD = (
     "gradtape runs operations when they are called: call the function that computes the value, "
@@ -127,3 +128,21 @@ def already_so() -> None:
 def yes() -> bool:
     """True: TensorFlow 2's behaviour is the only one."""
     return True
+
+
+class DefaultGraph:
+    """Stands for the code that runs: there are no graphs, but libraries ask one for names."""
+
+    @property
+    def building_function(self) -> bool:
+        """Whether a function is being traced."""
+        return inside_function()
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """The name: names need not be unique here."""
+        return name
+
+
+def get_default_graph() -> DefaultGraph:
+    """What stands for the graph of TensorFlow 1."""
+    return DefaultGraph()

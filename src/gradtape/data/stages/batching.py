@@ -15,6 +15,7 @@ from gradtape.data.rows import Columns, InBlocks, RowStream, cannot_batch, taken
 from gradtape.data.stage import UNKNOWN, Run, Stage, StageIterator
 from gradtape.data.structure import (
     array_of,
+    batchable_spec,
     leaves_of,
     packer,
     row_of,
@@ -29,6 +30,7 @@ from gradtape.errors import invalid_argument
 from gradtape.ragged.spec import RaggedTensorSpec
 from gradtape.ragged.structure import stack as ragged_stack
 from gradtape.ragged.tensor import RaggedTensor
+from gradtape.shapes import TensorShape
 
 
 class Batch(Stage):
@@ -136,6 +138,10 @@ def _are_alike(elements: Sequence[Any], columns: Sequence[Sequence[Any]]) -> boo
 def _stacked(leaves: Sequence[Any], place: int) -> Any:
     if all(leaf is None for leaf in leaves):
         return None
+    spec = batchable_spec(leaves[0])
+    if spec is not None:
+        columns = zip(*(spec._to_rows(leaf) for leaf in leaves), strict=True)
+        return spec._batch(len(leaves))._from_rows(_stacked(column, place) for column in columns)
     if isinstance(leaves[0], SparseTensor):
         return _stacked_sparse(leaves, place)
     if isinstance(leaves[0], RaggedTensor):
@@ -187,7 +193,8 @@ class Unbatch(Stage):
         if found <= 0:
             return found
         leaves = [leaf for leaf in nest.flatten(self.input.spec) if leaf is not None]
-        sizes = {leaf.shape[0] if leaf.shape.rank else None for leaf in leaves}
+        shapes = [getattr(leaf, "shape", TensorShape(None)) for leaf in leaves]
+        sizes = {shape[0] if shape.rank else None for shape in shapes}
         size = sizes.pop() if len(sizes) == 1 else None
         return UNKNOWN if size is None else found * size
 

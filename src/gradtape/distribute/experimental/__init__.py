@@ -11,6 +11,7 @@ from gradtape.distribute.options import (
     ValueContext,
 )
 from gradtape.distribute.options import CommunicationImplementation as CollectiveCommunication
+from gradtape.distribute.strategy import TPUStrategy
 from gradtape.distribute.workers import MultiWorkerMirroredStrategy
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
@@ -20,5 +21,5 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name to be there
 
 __all__ = [
     "CollectiveCommunication", "CollectiveHints", "CommunicationImplementation",
-    "CommunicationOptions", "MultiWorkerMirroredStrategy", "ValueContext",
+    "CommunicationOptions", "MultiWorkerMirroredStrategy", "TPUStrategy", "ValueContext",
 ]  # fmt: skip

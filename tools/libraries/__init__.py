@@ -1,0 +1,1 @@
+"""Runs the tests of libraries that are written for TensorFlow, on gradtape."""

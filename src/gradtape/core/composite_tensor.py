@@ -20,7 +20,7 @@ from gradtape.published import published
 class CompositeTensor(ABC):
     """The base of values that are made of tensors; `_type_spec` is the TypeSpec of one.
 
-    SparseTensor, RaggedTensor, IndexedSlices and linear operators count as subclasses.
+    SparseTensor, RaggedTensor and IndexedSlices count as subclasses.
 
     >>> import gradtape as tf
     >>> isinstance(tf.ragged.constant([[1], [2, 3]]), tf.__internal__.CompositeTensor)

@@ -94,7 +94,7 @@ def test_everything_published_is_what_its_definition_says(names):
 # What an editor completes
 
 ARRAYS = {*dir(np.ndarray), "mT", "to_device"}  # the last two are the Array API's
-TENSORFLOWS = {"experimental_ref", "get_shape", "numpy", "ref"}
+TENSORFLOWS = {"OVERLOADABLE_OPERATORS", "experimental_ref", "get_shape", "numpy", "ref"}
 VARIABLES = {
     "aggregation", "assign", "assign_add", "assign_sub", "batch_scatter_update", "constraint",
     "create", "eval", "gather_nd", "initial_value", "is_initialized", "name", "read_value",

@@ -162,9 +162,10 @@ def test_functions_that_may_do_more(function):
 # of tensors. A new module belongs here, or among those that only compute.
 OTHERS = {
     "accepted", "arguments", "buckets", "checkpoint", "config", "debugging", "dlpack",
-    "einops_backend", "environment", "execution", "experimental_dtypes", "function_types",
-    "keras_imports", "library", "moving_average", "profiler", "python_functions", "quantization",
-    "random", "scipy_functions", "sparse", "tensor_array", "texts", "type_specs",
+    "einops_backend", "environment", "execution", "experimental_dtypes", "extension_types",
+    "function_types", "keras_imports", "library", "moving_average", "profiler", "python_functions",
+    "quantization", "random", "scipy_functions", "sets", "sparse", "tensor_array",
+    "tensor_conversions", "test_case", "texts", "type_specs",
 }  # fmt: skip
 
 

@@ -38,7 +38,8 @@ def run_script(path: str, arguments: list[str]) -> None:
     """Runs a file, or a folder or archive that has a `__main__.py`."""
     install()
     # Not `abspath`, which takes `link/..` for the folder of the link.
-    file_name = os.getcwd() if path == "." else os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
+    folder = os.getcwd()  # noqa: PTH109
+    file_name = folder if path == "." else os.path.join(folder, path)  # noqa: PTH118
     sys.argv = [path, *arguments]
     if os.path.isdir(path) or _is_archive(file_name):  # noqa: PTH112 - as it was given
         _run_folder(path, file_name)

@@ -15,6 +15,7 @@ import pytest
 import gradtape as tf
 from gradtape.engines.numpy import blas, crowding, products, threads, triangular
 from gradtape.engines.numpy.blas import OneThread
+from gradtape.ops import attention
 from gradtape.ops.registry import registry
 from tests.moments import RAISES_WHERE_SIGNALS_DO, at_moment
 
@@ -224,6 +225,11 @@ def by_filters(w):
     return tape.gradient(y, w)
 
 
+def attending(x):
+    """Queries, keys and values of one head."""
+    return [tf.reshape(x, [1, SIZE, 1, SIZE]) / SIZE] * 3
+
+
 X = np.random.default_rng(0).normal(size=(SIZE, SIZE))
 IMAGES = np.random.default_rng(0).normal(size=(32, 16, 16, 8))
 CALLS = {
@@ -248,6 +254,10 @@ CALLS = {
         IMAGES, filters(x), IMAGES.shape, 1, "SAME"
     ),
     "conv_by_filter": lambda x: by_filters(filters(x)),
+    "attention": lambda x: attention.attention(*attending(x), scale=1.0, is_causal=True),
+    "attention_pull": lambda x: attention.attention_pull(
+        x[None, :, None], *attending(x), scale=1.0, is_causal=False, by_bias=False
+    )[1],
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gradtape.compat import tensorflow_names
 from gradtape.compat.audit.sources import Code
@@ -76,30 +76,30 @@ class _Parts(NamedTuple):
 
 def _parts(tree: ast.AST) -> _Parts:
     found = _Parts([], [], [], [], {})
-    waiting: list[ast.AST] = [tree]
+    waiting: list[Any] = [tree]
     while waiting:
         node = waiting.pop()
         kind = type(node)
         if kind is ast.Name or kind is ast.Constant:
-            if kind is ast.Name and type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
-                found.stored.setdefault(node.id, []).append(node.lineno)  # type: ignore[attr-defined]
+            if kind is ast.Name and type(node.ctx) is ast.Store:
+                found.stored.setdefault(node.id, []).append(node.lineno)
             continue
         if kind is ast.Attribute:
-            found.attributes.append(node)  # type: ignore[arg-type]
+            found.attributes.append(node)
             while type(node) is ast.Attribute:
                 node = node.value
             waiting.append(node)
             continue
         if kind is ast.Import or kind is ast.ImportFrom:
-            found.imports.append(node)  # type: ignore[arg-type]
+            found.imports.append(node)
             continue
-        if kind is ast.Assign and type(node.value) in _MODULES:  # type: ignore[attr-defined]
-            found.assignments.append(node)  # type: ignore[arg-type]
-            waiting.append(node.value)  # type: ignore[attr-defined]
-            waiting += [part for part in node.targets if type(part) is not ast.Name]  # type: ignore[attr-defined]
+        if kind is ast.Assign and type(node.value) in _MODULES:
+            found.assignments.append(node)
+            waiting.append(node.value)
+            waiting += [part for part in node.targets if type(part) is not ast.Name]
             continue
         if kind in _FUNCTIONS:
-            found.functions.append(node)  # type: ignore[arg-type]
+            found.functions.append(node)
         for value in vars(node).values():
             if type(value) is list:
                 waiting += [part for part in value if isinstance(part, ast.AST)]

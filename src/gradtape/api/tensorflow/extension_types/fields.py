@@ -4,6 +4,7 @@ checked and converted to what its annotation says.
 
 from __future__ import annotations
 
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ import numpy as np
 from gradtape import dtypes
 from gradtape.convert import as_tensor
 from gradtape.core.composite_tensor import CompositeTensor
+from gradtape.core.location import outside
 from gradtape.core.tensor import Tensor
 from gradtape.core.type_spec import TypeSpec, spec_of
 from gradtape.core.variable import Variable
@@ -59,7 +61,7 @@ def own_fields(cls: type, inherited: dict[str, Field]) -> list[Field]:
     """The fields of a class: those of its bases, and what it declares itself."""
     fields = dict(inherited)
     if vars(cls).get("__annotations__"):
-        hints = typing.get_type_hints(cls, localns={cls.__name__: cls})
+        hints = typing.get_type_hints(cls, localns={**_names_around(), cls.__name__: cls})
         for name in vars(cls)["__annotations__"]:
             if name in _RESERVED or name.startswith(("_tf_extension_type", "__")):
                 raise ValueError(f"The field {cls.__name__}.{name} has a reserved name: rename it.")
@@ -70,6 +72,14 @@ def own_fields(cls: type, inherited: dict[str, Field]) -> list[Field]:
             what = f"default value for {cls.__name__}.{name}"
             fields[name] = field._replace(default=converted(vars(cls)[name], field.kind, what))
     return list(fields.values())
+
+
+def _names_around() -> dict[str, Any]:
+    """What is known by name where the class is defined, which may be in a function."""
+    frame: Any = outside(sys._getframe())
+    while frame.f_code.co_filename.startswith("<frozen"):  # Python's own class of abstract classes
+        frame = outside(frame.f_back)
+    return {**frame.f_globals, **frame.f_locals}
 
 
 def _check_annotation(kind: Any, what: str) -> None:

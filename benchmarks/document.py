@@ -154,6 +154,10 @@ _WHY = """What stands between gradtape and the aims that it misses, in this run 
 - **transformer, eager**: on one thread it takes 1.01 times PyTorch's time. PyTorch's attention, normalisation and gelu use the second
   core for the rest. NumPy's do not: a thread of gradtape's own takes 0.1 ms to wake, as long as most of these functions take, and shares
   the core with BLAS's, which look for work for 30 ms after a product. A kernel in C for each of the three would reach it.
+- **large MLP and Gaussian process, eager**: here all libraries take turns, and threads that others left looking for work were on the
+  cores when gradtape's turn began. It took that for a busy machine and gave BLAS one thread, up to four seconds each time, so that
+  turns in between had one too. Beside one other library at a time the MLP takes 6.8 to 7.7 ms, NumPy by hand 6.6; beside all, 12.4.
+  A shorter first pause, and one that a good product shortens again, would be the next thing to try.
 - **large MLP, compiled**: the program is JAX's own, product by product; 1.00 to 1.04 in five runs. Its memory changes
   more between runs (1.00 to 1.22 of jax.jit's in three); why was not found out.
 - **batch Jacobian, compiled**: 1.00 to 1.25 in five runs, 1.02 when it is measured alone; why was not found out.
